@@ -1,0 +1,191 @@
+package redfish
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
+)
+
+// call is one request on its way through the service. It is the ResponseWriter of its handlers, so that the
+// record of the request knows what was answered.
+type call struct {
+	http.ResponseWriter
+	service *Service
+	r       *http.Request
+	who     auth.Principal
+	vars    map[string]string
+	route   *route
+	id      string
+	began   time.Time
+	status  int
+	bytes   int
+	changes []slog.Attr // what a change was about, for the audit record
+}
+
+// WriteHeader remembers the status.
+func (c *call) WriteHeader(status int) {
+	if c.status == 0 {
+		c.status = status
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Write remembers the number of bytes.
+func (c *call) Write(b []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	n, err := c.ResponseWriter.Write(b)
+	c.bytes += n
+	return n, err //nolint:wrapcheck // a ResponseWriter's own error
+}
+
+// serve does everything up to the answer. The order is that of DSP0266: the protocol version, then who asks,
+// then what is there, then whether it is allowed.
+func (c *call) serve() error {
+	if v := c.r.Header.Get("OData-Version"); v != "" && v != "4.0" {
+		return &Error{Status: http.StatusPreconditionFailed, Message: MsgHeaderInvalid, Args: []string{"OData-Version"}}
+	}
+	trimSlash(c.r)
+	if !isOpen(c.r) {
+		who, err := c.service.Authenticator.Authenticate(c.r)
+		if err != nil {
+			return err
+		}
+		c.who = who
+	}
+	if err := c.resolveAlias(); err != nil {
+		return err
+	}
+	var match mux.RouteMatch
+	if !c.service.router.Match(c.r, &match) || match.MatchErr != nil {
+		return c.unknownURI()
+	}
+	c.route, c.vars = match.Handler.(*route), match.Vars
+	return c.route.serve(c)
+}
+
+// unknownURI tells an unknown action from an unknown resource.
+func (c *call) unknownURI() error {
+	path := c.r.URL.Path
+	if at := strings.Index(path, "/Actions/"); at > 0 && c.r.Method == http.MethodPost {
+		return &Error{Status: http.StatusNotFound, Message: MsgActionNotSupported, Args: []string{path[at+len("/Actions/"):]}}
+	}
+	return ErrNotFound
+}
+
+// fail answers with the error body that belongs to err.
+func (c *call) fail(err error) {
+	if c.status != 0 {
+		c.service.Logger.Warn("request failed after its answer began", "request", c.id, "err", err)
+		return
+	}
+	told := asError(c.r.URL.Path, err)
+	if told.Status >= http.StatusInternalServerError {
+		c.service.Logger.Error("request failed", "request", c.id, "path", c.r.URL.Path, "user", c.who.User, "err", err)
+	}
+	header := c.Header()
+	switch told.Status {
+	case http.StatusUnauthorized:
+		header["Www-Authenticate"] = headerBasic
+	case http.StatusMethodNotAllowed:
+		header["Allow"] = c.route.allow
+	}
+	if told.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(told.RetryAfter))
+	}
+	c.reply(told.Status, told.body())
+}
+
+// reply sends a JSON body that is made for this request alone.
+func (c *call) reply(status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Errorf("encoding an answer: %w", err)) // our own types: a defect, answered as one
+	}
+	header := c.Header()
+	header["Content-Type"] = headerJSON
+	header.Set("Content-Length", strconv.Itoa(len(text)))
+	c.WriteHeader(status)
+	if c.r.Method != http.MethodHead {
+		_, _ = c.Write(text) // the client is gone: nothing to tell it
+	}
+}
+
+// noContent ends a change that has nothing to show.
+func (c *call) noContent() { c.WriteHeader(http.StatusNoContent) }
+
+// recover turns a panic of a handler into a 500, so that the service lives on.
+func (c *call) recover() {
+	reason := recover()
+	if reason == nil {
+		return
+	}
+	if reason == http.ErrAbortHandler { //nolint:errorlint // a sentinel that is passed as it is
+		panic(reason)
+	}
+	c.service.metrics.panics.Inc()
+	c.service.Logger.Error("panic", "request", c.id, "path", c.r.URL.Path, "err", fmt.Sprint(reason), "stack", string(debug.Stack()))
+	if c.status == 0 {
+		c.fail(&Error{Status: http.StatusInternalServerError, Message: MsgInternalError})
+	}
+}
+
+// record leaves the access record and the metrics of the request, and the audit record of a change.
+func (c *call) record() {
+	took := c.service.Now().Sub(c.began)
+	c.service.metrics.observe(c.route, c.r.Method, c.status, took)
+	log, ctx := c.service.Logger, c.r.Context()
+	if log.Enabled(ctx, slog.LevelInfo) {
+		log.LogAttrs(ctx, slog.LevelInfo, "request",
+			slog.String("request", c.id), slog.String("method", c.r.Method), slog.String("path", c.r.URL.Path),
+			slog.Int("status", c.status), slog.String("user", string(c.who.User)), slog.String("from", c.r.RemoteAddr),
+			slog.Duration("took", took), slog.Int("bytes", c.bytes))
+	}
+	if c.changes != nil {
+		from, _, _ := net.SplitHostPort(c.r.RemoteAddr)
+		attrs := append([]slog.Attr{slog.String("request", c.id), slog.String("user", string(c.who.User)), slog.String("from", from)}, c.changes...)
+		log.LogAttrs(ctx, slog.LevelInfo, "audit", append(attrs, slog.Int("status", c.status))...)
+	}
+}
+
+// requestID takes the client's id when it is short and harmless in a log, else makes one.
+func (s *Service) requestID(r *http.Request) string {
+	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && validRequestID(sent[0]) {
+		return sent[0]
+	}
+	return s.NewRequestID()
+}
+
+const maxRequestID = 64
+
+func validRequestID(id string) bool {
+	for _, b := range []byte(id) {
+		word := b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z' || b == '-' || b == '_' || b == '.'
+		if !word {
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxRequestID
+}
+
+// newRequestID need not be secret, only different.
+func newRequestID() string {
+	const digits = "0123456789abcdef"
+	var id [16]byte
+	for i, n := 0, rand.Uint64(); i < len(id); i, n = i+1, n>>4 { //nolint:gosec // an id, not a secret
+		id[i] = digits[n&0xf]
+	}
+	return string(id[:])
+}

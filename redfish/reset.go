@@ -1,0 +1,51 @@
+package redfish
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+)
+
+const resetAction = "ComputerSystem.Reset"
+
+// reset is the action ComputerSystem.Reset: 204 when it is done or was already so, 202 with a task when it
+// is held back.
+func reset(c *call) error {
+	m, err := c.machine()
+	if err != nil {
+		return err
+	}
+	params, err := c.parameters(resetAction, "ResetType")
+	if err != nil {
+		return err
+	}
+	asked, err := params.required("ResetType")
+	if err != nil {
+		return err
+	}
+	how := ResetType(asked)
+	if !slices.Contains(m.Describe().Resets, how) {
+		return &Error{Status: http.StatusBadRequest, Message: MsgActionParameterValueNotInList, Args: []string{asked, "ResetType", resetAction}}
+	}
+	c.changes = []slog.Attr{slog.String("action", resetAction), slog.String("system", string(m.ID())), slog.String("reset", asked)}
+	task, err := m.Reset(c.r.Context(), how)
+	switch {
+	case errors.Is(err, ErrConflict):
+		return &Error{Status: http.StatusConflict, Message: MsgActionParameterValueConflict, Args: []string{"ResetType", asked}, Detail: reason(err), Err: err}
+	case err != nil:
+		return err //nolint:wrapcheck // classified as it is
+	case task != "":
+		return c.accepted(task)
+	}
+	c.noContent()
+	return nil
+}
+
+// reason is what a refusal may tell the client.
+func reason(err error) string {
+	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+		return refusal.Reason
+	}
+	return ""
+}
