@@ -94,21 +94,25 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 }
 
 // likeness ranks an alternative for a value at the given depth: a false schema is never meant, a
-// reference seldom, another JSON type hardly.
+// resource not without its @odata.type, a reference seldom, another JSON type hardly.
 func likeness(e *jsonschema.ValidationError, depth int) int {
-	rank := 3
+	rank := 4
 	for _, leaf := range leaves(e) {
 		if len(leaf.InstanceLocation) > depth {
 			continue
 		}
-		switch leaf.ErrorKind.(type) {
+		switch k := leaf.ErrorKind.(type) {
 		case *kind.FalseSchema:
 			return 0
+		case *kind.Required:
+			if slices.Contains(k.Missing, "@odata.type") {
+				rank = min(rank, 1)
+			}
 		case *kind.Type:
-			rank = min(rank, 2)
+			rank = min(rank, 3)
 		}
 		if strings.HasSuffix(leaf.SchemaURL, "#/definitions/idRef") {
-			rank = min(rank, 1)
+			rank = min(rank, 2)
 		}
 	}
 	return rank

@@ -11,7 +11,7 @@ import (
 type property struct {
 	path  string // JSON pointer
 	value any
-	// deprecated leaves out what is required all the same.
+	// deprecated is for the property or its value, unless the property is required all the same.
 	deprecated, readOnly, writeOnly bool
 	// types are the resource types that a link here may lead to; none means any.
 	types []string
@@ -25,8 +25,8 @@ type node struct {
 
 // properties calls visit for every property and array element of body that its schema knows, outside of Oem.
 func (f files) properties(t odataType, body map[string]any, visit func(property)) {
-	if root, ok := f.resolve(t.file(), t.fragment()); ok {
-		nodes, _ := f.expand(root)
+	if start, ok := f.resolve(t.file(), t.fragment()); ok {
+		nodes, _ := f.expand(start)
 		f.object("", body, nodes, visit)
 	}
 }
@@ -60,6 +60,11 @@ func (f files) value(p property, places []node, visit func(property)) {
 	for _, place := range places {
 		more, types := f.expand(place)
 		nodes, p.types = append(nodes, more...), append(p.types, types...)
+	}
+	for _, n := range nodes {
+		values, _ := n.schema["enumDeprecated"].(map[string]any)
+		text, _ := p.value.(string)
+		p.deprecated = p.deprecated || values[text] != nil
 	}
 	visit(p)
 	switch v := p.value.(type) {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,46 +58,162 @@ var faults = map[string]fault{
 		}),
 		systemURI, "json-object", "not a JSON object",
 	},
-	"member twice":                  {func(s *service) { s.items[systemURI].raw = `"Name":"vm1"` }, systemURI, "json-keys", "/Name stands twice"},
-	"unknown enumeration value":     {set(systemURI, "PowerState", "Broken"), systemURI, "schema", "/PowerState: value must be one of"},
-	"required member absent":        {func(s *service) { delete(s.items[sessionURI].body, "Name") }, sessionURI, "required", "missing property Name"},
-	"deprecated member":             {set(systemURI, "IndicatorLED", "Off"), systemURI, "deprecated", "/IndicatorLED"},
-	"deprecated member inside":      {set(systemURI, "MemorySummary", map[string]any{"Status": map[string]any{}}), systemURI, "deprecated", "/MemorySummary/Status"},
-	"read-only empty string":        {set(systemURI, "SerialNumber", ""), systemURI, "empty-string", "/SerialNumber"},
-	"copyright on a resource":       {set(systemURI, "@Redfish.Copyright", "ours"), systemURI, "copyright", "message registry"},
-	"another resource's @odata.id":  {set(sessionURI, "@odata.id", sessionsURI+"/2"), sessionURI, "odata-id", sessionsURI + "/2"},
-	"Id is not the segment":         {set(systemURI, "Id", "vm2"), systemURI, "id-segment", "vm2"},
-	"count too high":                {set(systemsURI, "Members@odata.count", 2), systemsURI, "count", "/Members@odata.count is 2 for 1"},
-	"link with a slash":             {set(systemsURI, "Members", []any{ref(systemURI + "/")}), systemsURI, "link-form", "/Members/0 leads to"},
-	"link to another host":          {set(root, "SessionService", ref("http://other.test/x")), root, "link-form", "/SessionService leads to"},
-	"link to another type":          {set(root, "Systems", ref(sessionsURI)), root, "link-type", "/Systems leads to a SessionCollection"},
-	"session where none may be":     {other("/redfish/v1/Oem/1", "#Session.v1_8_0.Session", map[string]any{"Id": "1"}), "/redfish/v1/Oem/1", "uri-pattern", "/redfish/v1/SessionService/Sessions/{SessionId}"},
-	"password shown":                {other(accountURI, "#ManagerAccount.v1_14_1.ManagerAccount", map[string]any{"Id": "1", "AccountTypes": []any{"Redfish"}, "Password": "x"}), accountURI, "write-only", "/Password"},
-	"expanded member":               {func(s *service) { s.items[sessionsURI].body["Members"] = []any{s.items[sessionURI].body} }, sessionsURI, "reference", "/Members/0 holds more"},
-	"action somewhere else":         {action("target", systemURI+"/Reset"), systemURI, "action-target", "ComputerSystem.Reset has another target"},
-	"action with a foreign member":  {action("@Message.Note", "x"), systemURI, "action-members", "@Message.Note"},
-	"no OData-Version":              {onRead(systemURI, func(h http.Header) { h.Del("OData-Version") }), systemURI, "odata-version", `""`},
-	"no Cache-Control":              {onRead(systemURI, func(h http.Header) { h.Del("Cache-Control") }), systemURI, "cache-control", "no Cache-Control"},
-	"no link to the schema":         {onRead(systemURI, func(h http.Header) { h.Del("Link") }), systemURI, "described-by", "no Link"},
-	"link to another version":       {onRead(systemURI, func(h http.Header) { h.Set("Link", "</s/ComputerSystem.v1_1_0.json>; rel=describedby") }), systemURI, "described-by", "described by ComputerSystem.v1_1_0"},
-	"weak ETag":                     {func(s *service) { s.items[systemURI].tag = `W/"1"` }, systemURI, "etag", "not strong"},
-	"@odata.etag of its own":        {set(systemURI, "@odata.etag", `"1"`), systemURI, "etag", `@odata.etag is "1"`},
-	"Allow beyond the schema":       {func(s *service) { s.items[sessionURI].allow += ", PATCH" }, sessionURI, "allow", "Allow has PATCH"},
-	"Allow without HEAD":            {onRead(sessionURI, func(h http.Header) { h.Set("Allow", "GET, DELETE") }), sessionURI, "allow", "Allow lacks HEAD"},
-	"HEAD without Link":             {func(s *service) { s.header = headWithoutLink }, systemURI, "head", "another Link"},
-	"HEAD with a body":              {instead(http.MethodHead, systemURI, asMethod(http.MethodGet)), systemURI, "head", "with a body"},
-	"HEAD refused":                  {instead(http.MethodHead, systemURI, asMethod(http.MethodPut)), systemURI, "head", "HEAD answers 405"},
-	"If-None-Match ignored":         {func(s *service) { s.fault = ignoreIfNoneMatch }, systemURI, "not-modified", ": 200,"},
-	"redirect from the slash":       {instead(http.MethodGet, systemURI+"/", redirect), systemURI, "trailing-slash", "answers 301"},
-	"another answer with the slash": {instead(http.MethodGet, systemURI+"/", asPath(systemsURI)), systemURI, "trailing-slash", "something else"},
-	"anything is a child":           {instead(http.MethodGet, systemURI+"/NoSuchChild", asPath(systemURI)), systemURI, "unknown-child", "answers 200, not 404"},
-	"anything is an action":         {instead(http.MethodPost, systemURI+"/Actions/ComputerSystem.NoSuchAction", noContent), systemURI, "unknown-action", "answers 204, not 404"},
-	"method accepted after all":     {instead(http.MethodDelete, systemURI, noContent), systemURI, "wrong-method", "DELETE " + systemURI + " answers 204, not 405"},
-	"405 without Allow":             {func(s *service) { s.header = deleteWithoutAllow }, systemURI, "wrong-method", "no Allow header"},
-	"405 without Cache-Control":     {func(s *service) { s.header = deleteWithoutCacheControl }, systemURI, "wrong-method", "no Cache-Control"},
+	"member twice": {
+		func(s *service) { s.items[systemURI].raw = `"Name":"vm1"` },
+		systemURI, "json-keys", "/Name stands twice",
+	},
+	"unknown enumeration value": {
+		set(systemURI, "PowerState", "Broken"),
+		systemURI, "schema", "/PowerState: value must be one of",
+	},
+	"required member absent": {
+		func(s *service) { delete(s.items[sessionURI].body, "Name") },
+		sessionURI, "required", "missing property Name",
+	},
+	"deprecated member": {
+		set(systemURI, "IndicatorLED", "Off"),
+		systemURI, "deprecated", "/IndicatorLED",
+	},
+	"deprecated value": {
+		set(systemURI, "SystemType", "OS"),
+		systemURI, "deprecated", "/SystemType",
+	},
+	"deprecated member inside": {
+		set(systemURI, "MemorySummary", map[string]any{"Status": map[string]any{}}),
+		systemURI, "deprecated", "/MemorySummary/Status",
+	},
+	"read-only empty string": {
+		set(systemURI, "SerialNumber", ""),
+		systemURI, "empty-string", "/SerialNumber",
+	},
+	"copyright on a resource": {
+		set(systemURI, "@Redfish.Copyright", "ours"),
+		systemURI, "copyright", "message registry",
+	},
+	"another resource's @odata.id": {
+		set(sessionURI, "@odata.id", sessionsURI+"/2"),
+		sessionURI, "odata-id", sessionsURI + "/2",
+	},
+	"Id is not the segment": {
+		set(systemURI, "Id", "vm2"),
+		systemURI, "id-segment", "vm2",
+	},
+	"count too high": {
+		set(systemsURI, "Members@odata.count", 2),
+		systemsURI, "count", "/Members@odata.count is 2 for 1",
+	},
+	"link with a slash": {
+		set(systemsURI, "Members", []any{ref(systemURI + "/")}),
+		systemsURI, "link-form", "/Members/0 leads to",
+	},
+	"link to another host": {
+		set(root, "SessionService", ref("http://other.test/x")),
+		root, "link-form", "/SessionService leads to",
+	},
+	"link to another type": {
+		set(root, "Systems", ref(sessionsURI)),
+		root, "link-type", "/Systems leads to a SessionCollection",
+	},
+	"session where none may be": {
+		other("/redfish/v1/Oem/1", "#Session.v1_8_0.Session", map[string]any{"Id": "1"}),
+		"/redfish/v1/Oem/1", "uri-pattern", "/redfish/v1/SessionService/Sessions/{SessionId}",
+	},
+	"password shown": {
+		other(accountURI, "#ManagerAccount.v1_14_1.ManagerAccount", map[string]any{"Id": "1", "AccountTypes": []any{"Redfish"}, "Password": "x"}),
+		accountURI, "write-only", "/Password",
+	},
+	"expanded member": {
+		func(s *service) { s.items[sessionsURI].body["Members"] = []any{s.items[sessionURI].body} },
+		sessionsURI, "reference", "/Members/0 holds more",
+	},
+	"action somewhere else": {
+		action("target", systemURI+"/Reset"),
+		systemURI, "action-target", "ComputerSystem.Reset has another target",
+	},
+	"action with a foreign member": {
+		action("@Message.Note", "x"),
+		systemURI, "action-members", "@Message.Note",
+	},
+	"no OData-Version": {
+		onRead(systemURI, func(h http.Header) { h.Del("OData-Version") }),
+		systemURI, "odata-version", `""`,
+	},
+	"no Cache-Control": {
+		onRead(systemURI, func(h http.Header) { h.Del("Cache-Control") }),
+		systemURI, "cache-control", "no Cache-Control",
+	},
+	"no link to the schema": {
+		onRead(systemURI, func(h http.Header) { h.Del("Link") }),
+		systemURI, "described-by", "no Link",
+	},
+	"link to another version": {
+		onRead(systemURI, func(h http.Header) { h.Set("Link", "</s/ComputerSystem.v1_1_0.json>; rel=describedby") }),
+		systemURI, "described-by", "described by ComputerSystem.v1_1_0",
+	},
+	"weak ETag": {
+		func(s *service) { s.items[systemURI].tag = `W/"1"` },
+		systemURI, "etag", "not strong",
+	},
+	"@odata.etag of its own": {
+		set(systemURI, "@odata.etag", `"1"`),
+		systemURI, "etag", `@odata.etag is "1"`,
+	},
+	"Allow beyond the schema": {
+		func(s *service) { s.items[sessionURI].allow += ", PATCH" },
+		sessionURI, "allow", "Allow has PATCH",
+	},
+	"Allow without HEAD": {
+		onRead(sessionURI, func(h http.Header) { h.Set("Allow", "GET, DELETE") }),
+		sessionURI, "allow", "Allow lacks HEAD",
+	},
+	"HEAD without Link": {
+		func(s *service) { s.header = headWithoutLink },
+		systemURI, "head", "another Link",
+	},
+	"HEAD with a body": {
+		instead(http.MethodHead, systemURI, asMethod(http.MethodGet)),
+		systemURI, "head", "with a body",
+	},
+	"HEAD refused": {
+		instead(http.MethodHead, systemURI, asMethod(http.MethodPut)),
+		systemURI, "head", "HEAD answers 405",
+	},
+	"If-None-Match ignored": {
+		func(s *service) { s.fault = ignoreIfNoneMatch },
+		systemURI, "not-modified", ": 200,",
+	},
+	"redirect from the slash": {
+		instead(http.MethodGet, systemURI+"/", redirect),
+		systemURI, "trailing-slash", "answers 301",
+	},
+	"another answer with the slash": {
+		instead(http.MethodGet, systemURI+"/", asPath(systemsURI)),
+		systemURI, "trailing-slash", "something else",
+	},
+	"anything is a child": {
+		instead(http.MethodGet, systemURI+"/NoSuchChild", asPath(systemURI)),
+		systemURI, "unknown-child", "answers 200, not 404",
+	},
+	"anything is an action": {
+		instead(http.MethodPost, systemURI+"/Actions/ComputerSystem.NoSuchAction", noContent),
+		systemURI, "unknown-action", "answers 204, not 404",
+	},
+	"method accepted after all": {
+		instead(http.MethodDelete, systemURI, noContent),
+		systemURI, "wrong-method", "DELETE " + systemURI + " answers 204, not 405",
+	},
+	"405 without Allow": {
+		func(s *service) { s.header = deleteWithoutAllow },
+		systemURI, "wrong-method", "no Allow header",
+	},
+	"405 without Cache-Control": {
+		func(s *service) { s.header = deleteWithoutCacheControl },
+		systemURI, "wrong-method", "no Cache-Control",
+	},
 }
 
 func TestEachFaultGivesExactlyItsFinding(t *testing.T) {
+	FromEnv(t)
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
 			s := newService()
@@ -119,103 +234,4 @@ func TestEveryRuleHasAFault(t *testing.T) {
 	}
 	rules := slices.Concat(slices.Collect(maps.Keys(answerRules)), slices.Collect(maps.Keys(bodyRules)), slices.Collect(maps.Keys(probeRules)))
 	require.ElementsMatch(t, rules, slices.Collect(maps.Keys(broken)))
-}
-
-// Faults are made of these.
-
-const accountURI = "/redfish/v1/AccountService/Accounts/1"
-
-func set(uri, name string, value any) func(*service) {
-	return func(s *service) { s.items[uri].body[name] = value }
-}
-
-func action(name string, value any) func(*service) {
-	return func(s *service) {
-		actions := s.items[systemURI].body["Actions"].(map[string]any)
-		actions["#ComputerSystem.Reset"].(map[string]any)[name] = value
-	}
-}
-
-// other adds a read-only resource to which an OEM member of the root leads.
-func other(uri, odataType string, body map[string]any) func(*service) {
-	return func(s *service) {
-		s.items[uri] = newItem("GET, HEAD", uri, odataType, body)
-		s.items[root].body["Oem"] = map[string]any{"Test": ref(uri)}
-	}
-}
-
-// onRead changes the headers of the answers to GET and HEAD of one resource.
-func onRead(uri string, change func(http.Header)) func(*service) {
-	return func(s *service) {
-		s.header = func(r *http.Request, h http.Header) {
-			if canonical(r.URL.Path) == uri && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-				change(h)
-			}
-		}
-	}
-}
-
-// instead gives another answer to one method on exactly one path.
-func instead(method, path string, answer func(*service, http.ResponseWriter, *http.Request)) func(*service) {
-	return func(s *service) {
-		s.fault = func(w http.ResponseWriter, r *http.Request) bool {
-			if r.Method != method || r.URL.Path != path {
-				return false
-			}
-			answer(newService(), w, r)
-			return true
-		}
-	}
-}
-
-func asMethod(method string) func(*service, http.ResponseWriter, *http.Request) {
-	return func(correct *service, w http.ResponseWriter, r *http.Request) {
-		changed := r.Clone(r.Context())
-		changed.Method = method
-		correct.ServeHTTP(w, changed)
-	}
-}
-
-func asPath(path string) func(*service, http.ResponseWriter, *http.Request) {
-	return func(correct *service, w http.ResponseWriter, r *http.Request) {
-		changed := r.Clone(r.Context())
-		changed.URL.Path = path
-		correct.ServeHTTP(w, changed)
-	}
-}
-
-func noContent(_ *service, w http.ResponseWriter, _ *http.Request) {
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func redirect(_ *service, w http.ResponseWriter, r *http.Request) {
-	http.Redirect(w, r, strings.TrimSuffix(r.URL.Path, "/"), http.StatusMovedPermanently)
-}
-
-func ignoreIfNoneMatch(w http.ResponseWriter, r *http.Request) bool {
-	if r.URL.Path != systemURI || r.Header.Get("If-None-Match") == "" {
-		return false
-	}
-	changed := r.Clone(r.Context())
-	changed.Header.Del("If-None-Match")
-	newService().ServeHTTP(w, changed)
-	return true
-}
-
-func headWithoutLink(r *http.Request, h http.Header) {
-	if r.Method == http.MethodHead && r.URL.Path == systemURI {
-		h.Del("Link")
-	}
-}
-
-func deleteWithoutAllow(r *http.Request, h http.Header) {
-	if r.Method == http.MethodDelete && r.URL.Path == systemURI {
-		h.Del("Allow")
-	}
-}
-
-func deleteWithoutCacheControl(r *http.Request, h http.Header) {
-	if r.Method == http.MethodDelete && r.URL.Path == systemURI {
-		h.Del("Cache-Control")
-	}
 }

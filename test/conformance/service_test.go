@@ -117,8 +117,8 @@ func (s *service) read(w http.ResponseWriter, r *http.Request, it *item) {
 	s.send(w, r, status, body)
 }
 
-func (s *service) refuse(w http.ResponseWriter, r *http.Request, status int, key string, args ...string) {
-	body, _ := json.Marshal(errorBody(key, append([]string{}, args...)))
+func (s *service) refuse(w http.ResponseWriter, r *http.Request, status int, key string, args ...any) {
+	body, _ := json.Marshal(errorBody(key, append([]any{}, args...)))
 	s.send(w, r, status, body)
 }
 
@@ -146,7 +146,7 @@ func (i *item) encode() ([]byte, string) {
 }
 
 // errorBody is a correct Redfish error with one message.
-func errorBody(key string, args []string) map[string]any {
+func errorBody(key string, args []any) map[string]any {
 	id := "Base.1.22." + key
 	return map[string]any{"error": map[string]any{
 		"code": id, "message": "It did not work.",
