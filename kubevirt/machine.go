@@ -1,0 +1,111 @@
+package kubevirt
+
+import "time"
+
+// machine is one VirtualMachine with its instance, in one state. It is immutable: the store replaces it on
+// every change.
+type machine struct {
+	key
+	vm  *vmRecord  // nil while only an instance of that name exists
+	vmi *vmiRecord // nil while there is none
+	// version grows with every change of this machine over all machines.
+	version uint64
+	// chassis are the indexes of the configured chassis that contain the machine, ascending.
+	chassis []int
+	hold    *powerOn // parsed annotation, nil without
+	// stopping is the UID of an instance for which a stop was requested. It stays until that instance is gone,
+	// since the request disappears from the VM, which another watch brings, before the instance does.
+	stopping string
+	// wasReady is the UID of the instance that has been seen Ready.
+	wasReady string
+	// expanded is the template with its instance type applied; nil when not known or not needed.
+	expanded *hardware
+}
+
+// live reports whether there is an instance that has not ended.
+func (m *machine) live() bool { return m.vmi != nil && !m.vmi.final() }
+
+// requested reports whether the VM's status asks virt-controller for the action.
+func (m *machine) requested(action string) bool {
+	for _, r := range m.vm.requests {
+		if r.action == action && (action == actionStart || m.vmi != nil && r.uid == m.vmi.uid) {
+			return true
+		}
+	}
+	return false
+}
+
+// Actions of a VM's stateChangeRequests.
+const (
+	actionStart = "Start"
+	actionStop  = "Stop"
+)
+
+// ending reports whether a live instance is on its way down.
+func (m *machine) ending() bool {
+	return m.live() && (!m.vmi.deleted.IsZero() || m.vmi.uid == m.stopping || m.requested(actionStop) || m.vm.strategy == halted)
+}
+
+// wanted reports whether KubeVirt will make an instance when there is none or the present one has ended
+// (pkg/virt-controller/watch/vm: syncRunStrategy).
+func (m *machine) wanted() bool {
+	if m.requested(actionStart) {
+		return true
+	}
+	switch m.vm.strategy {
+	case always:
+		return true
+	case once:
+		return m.vmi == nil
+	case rerunOnFailure:
+		if m.vmi != nil {
+			return m.vmi.phase == phaseFailed
+		}
+		return m.vm.statusStrategy != rerunOnFailure
+	default:
+		return false
+	}
+}
+
+// paused reports whether the running guest is paused.
+func (m *machine) paused() bool {
+	return m.live() && m.vmi.phase == phaseRunning && isTrue(m.vmi.conditions, "Paused")
+}
+
+// hardware is what the guest sees now, or would see after a start; nil when it is not known yet.
+func (m *machine) hardware() *hardware {
+	switch {
+	case m.vmi != nil && !m.vmi.final():
+		return &m.vmi.hardware
+	case m.vm.instancetype == "" && m.vm.preference == "":
+		return &m.vm.template
+	default:
+		return m.expanded
+	}
+}
+
+// unschedulableSoon is how long a machine may wait for a host before that is critical.
+const unschedulableSoon = 10 * time.Minute
+
+// turns is the time at which the machine's status changes without an event; zero when it does not.
+func (m *machine) turns() time.Time {
+	if !m.live() || m.vmi.phase == phaseRunning {
+		return time.Time{}
+	}
+	if since, _ := m.unschedulable(); !since.IsZero() {
+		return since.Add(unschedulableSoon)
+	}
+	return time.Time{}
+}
+
+// unschedulable is since when no host takes the instance, and why; the zero time when one does.
+func (m *machine) unschedulable() (since time.Time, reason string) {
+	c := conditionOf(m.vmi.conditions, "PodScheduled")
+	if c == nil || c.status != "False" {
+		return time.Time{}, ""
+	}
+	if c.since.IsZero() {
+		return m.vmi.created, c.message
+	}
+	return c.since, c.message
+}
