@@ -23,6 +23,7 @@ const (
 func withEveryLink() *service {
 	s := newService()
 	action("@Redfish.ActionInfo", infoURI)(s)
+	set(systemURI, "Redundancy", []any{redundancy()})(s)
 	s.items[infoURI] = newItem("GET, HEAD", infoURI, "#ActionInfo.v1_5_0.ActionInfo", map[string]any{"Id": "ResetActionInfo"})
 
 	set(systemsURI, "Members@odata.count", 2)(s)
@@ -61,6 +62,29 @@ func TestCrawlLeavesTheOriginOfALogEntryAlone(t *testing.T) {
 		"Id": "1", "EntryType": "Event", "Links": map[string]any{"OriginOfCondition": ref(systemsURI + "/gone")},
 	})(s)
 	require.Empty(t, crawlService(t, s).String())
+}
+
+func TestCrawlDoesNotLookIntoSchemaFiles(t *testing.T) {
+	const uri = "/redfish/v1/JsonSchemas/System"
+	s := newService()
+	other(uri, "#JsonSchemaFile.v1_1_5.JsonSchemaFile", map[string]any{
+		"Id": "System", "Schema": "#System.v1_0_0.System", "Languages": []any{"en"},
+		"Location": []any{map[string]any{"Language": "en", "Uri": "/schemas/System.json"}},
+	})(s)
+	require.Empty(t, crawlService(t, s).String())
+}
+
+func TestCrawlDoesNotProbeFurtherPages(t *testing.T) {
+	s := withEveryLink()
+	var requests []string
+	s.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.RawQuery != "" {
+			requests = append(requests, r.Method+" "+r.URL.RequestURI())
+		}
+		return false
+	}
+	crawlService(t, s)
+	require.Equal(t, []string{"GET " + nextURI}, requests)
 }
 
 func TestCrawlReadsEachResourceOnceBeforeItProbes(t *testing.T) {

@@ -11,6 +11,23 @@ func set(uri, name string, value any) func(*service) {
 	return func(s *service) { s.items[uri].body[name] = value }
 }
 
+func both(first, second func(*service)) func(*service) {
+	return func(s *service) { first(s); second(s) }
+}
+
+func without(body map[string]any, name string) map[string]any {
+	delete(body, name)
+	return body
+}
+
+// redundancy is an object with an @odata.id that is a part of the system, no resource.
+func redundancy() map[string]any {
+	return map[string]any{
+		"@odata.id": systemURI + "#/Redundancy/0", "MemberId": "0", "Name": "Redundancy", "Mode": "N+m",
+		"MinNumNeeded": 1, "RedundancySet": []any{}, "Status": map[string]any{"State": "Enabled"},
+	}
+}
+
 func action(name string, value any) func(*service) {
 	return func(s *service) {
 		actions := s.items[systemURI].body["Actions"].(map[string]any)

@@ -54,12 +54,12 @@ func count(r *resource) []string {
 }
 
 // reference: what points at another resource holds its @odata.id and nothing else. An object with a
-// MemberId or a fragment in its @odata.id is a part of a resource.
+// fragment in its @odata.id is a part of a resource.
 func reference(r *resource) []string {
 	var out []string
 	objects(r.body, func(at string, object map[string]any) {
 		id, ok := object["@odata.id"].(string)
-		if at == "" || !ok || len(object) == 1 || object["MemberId"] != nil || strings.Contains(id, "#") {
+		if at == "" || !ok || len(object) == 1 || strings.Contains(id, "#") {
 			return
 		}
 		out = append(out, at+" holds more than @odata.id")

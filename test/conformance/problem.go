@@ -94,9 +94,9 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 }
 
 // likeness ranks an alternative for a value at the given depth: a false schema is never meant, a
-// resource not without its @odata.type, a reference seldom, another JSON type hardly.
+// resource not without its @odata.type, a reference seldom.
 func likeness(e *jsonschema.ValidationError, depth int) int {
-	rank := 4
+	rank := 3
 	for _, leaf := range leaves(e) {
 		if len(leaf.InstanceLocation) > depth {
 			continue
@@ -108,8 +108,6 @@ func likeness(e *jsonschema.ValidationError, depth int) int {
 			if slices.Contains(k.Missing, "@odata.type") {
 				rank = min(rank, 1)
 			}
-		case *kind.Type:
-			rank = min(rank, 3)
 		}
 		if strings.HasSuffix(leaf.SchemaURL, "#/definitions/idRef") {
 			rank = min(rank, 2)

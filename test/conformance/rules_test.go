@@ -34,6 +34,12 @@ func TestCorrectServiceHasNoFindings(t *testing.T) {
 	}, report.Types)
 }
 
+func TestDescribedByMayLeaveOutTheVersion(t *testing.T) {
+	s := newService()
+	onRead(systemURI, func(h http.Header) { h.Set("Link", `</schemas/ComputerSystem.json#/definitions>; rel="describedby"`) })(s)
+	require.Empty(t, crawlService(t, s).String())
+}
+
 // fault breaks one rule of the correct service, in one place.
 type fault struct {
 	apply  func(s *service)
@@ -65,6 +71,10 @@ var faults = map[string]fault{
 	"unknown enumeration value": {
 		set(systemURI, "PowerState", "Broken"),
 		systemURI, "schema", "/PowerState: value must be one of",
+	},
+	"required member absent inside": {
+		set(systemURI, "Redundancy", []any{without(redundancy(), "Name")}),
+		systemURI, "schema", "/Redundancy/0: missing property Name",
 	},
 	"required member absent": {
 		func(s *service) { delete(s.items[sessionURI].body, "Name") },
@@ -102,6 +112,14 @@ var faults = map[string]fault{
 		set(systemsURI, "Members@odata.count", 2),
 		systemsURI, "count", "/Members@odata.count is 2 for 1",
 	},
+	"count too low": {
+		set(systemsURI, "Members@odata.count", 0),
+		systemsURI, "count", "/Members@odata.count is 0 for 1",
+	},
+	"Id of a member that is linked elsewhere first": {
+		both(set(root, "Oem", ref(systemURI)), set(systemURI, "Id", "vm2")),
+		systemURI, "id-segment", "vm2",
+	},
 	"link with a slash": {
 		set(systemsURI, "Members", []any{ref(systemURI + "/")}),
 		systemsURI, "link-form", "/Members/0 leads to",
@@ -113,6 +131,14 @@ var faults = map[string]fault{
 	"link to another type": {
 		set(root, "Systems", ref(sessionsURI)),
 		root, "link-type", "/Systems leads to a SessionCollection",
+	},
+	"link in an array to another type": {
+		set(systemURI, "Links", map[string]any{"ManagedBy": []any{ref(sessionURI)}}),
+		systemURI, "link-type", "/Links/ManagedBy/0 leads to a Session, not a Manager",
+	},
+	"OEM action somewhere else": {
+		set(systemURI, "Actions", map[string]any{"Oem": map[string]any{"#Test.Do": map[string]any{"target": systemURI + "/Do"}}}),
+		systemURI, "action-target", systemURI + "/Actions/Oem/Test.Do",
 	},
 	"session where none may be": {
 		other("/redfish/v1/Oem/1", "#Session.v1_8_0.Session", map[string]any{"Id": "1"}),
@@ -158,9 +184,21 @@ var faults = map[string]fault{
 		set(systemURI, "@odata.etag", `"1"`),
 		systemURI, "etag", `@odata.etag is "1"`,
 	},
-	"Allow beyond the schema": {
+	"Allow has PATCH": {
 		func(s *service) { s.items[sessionURI].allow += ", PATCH" },
 		sessionURI, "allow", "Allow has PATCH",
+	},
+	"Allow has PUT": {
+		func(s *service) { s.items[sessionURI].allow += ", PUT" },
+		sessionURI, "allow", "Allow has PUT",
+	},
+	"Allow has POST": {
+		func(s *service) { s.items[systemURI].allow += ", POST" },
+		systemURI, "allow", "Allow has POST",
+	},
+	"Allow has DELETE": {
+		func(s *service) { s.items[systemsURI].allow += ", DELETE" },
+		systemsURI, "allow", "Allow has DELETE",
 	},
 	"Allow without HEAD": {
 		onRead(sessionURI, func(h http.Header) { h.Set("Allow", "GET, DELETE") }),

@@ -76,8 +76,7 @@ func Load(dir string) (*Schemas, error) {
 	if s.registries, err = readRegistries(filepath.Join(dir, "registries")); err != nil {
 		return nil, err
 	}
-	s.compiler.DefaultDraft(jsonschema.Draft7)
-	s.compiler.AssertFormat()
+	s.compiler.DefaultDraft(jsonschema.Draft7) // which also asserts formats
 	s.compiler.UseLoader(f)
 	return s, nil
 }

@@ -93,6 +93,7 @@ func TestManifestMatchesWholeURIs(t *testing.T) {
 	} {
 		require.Equal(t, want, entry.matches(uri), uri)
 	}
+	require.True(t, FromEnv(t).manifest["Bios"].matches("/redfish/v1/Systems/a/Bios/Settings"))
 }
 
 // outcome records what FromEnv does with a test.
