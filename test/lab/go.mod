@@ -2,7 +2,4 @@ module github.com/kubevirt-redfish/kubevirt-redfish/test/lab
 
 go 1.26.0
 
-require (
-	github.com/stretchr/testify v1.11.1
-	gopkg.in/yaml.v3 v3.0.1
-)
+require gopkg.in/yaml.v3 v3.0.1

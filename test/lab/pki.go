@@ -87,10 +87,10 @@ func (s state) writeTokenKey(by *pair) error {
 func (s state) writeKubeconfigs(ca *pair, server string) error {
 	serviceAccounts := []string{"system:serviceaccounts", "system:serviceaccounts:kubevirt", "system:authenticated"}
 	for path, user := range map[string]subject{
-		s.kubeconfig():                            {file: "admin", commonName: "lab-admin", groups: []string{"system:masters"}},
-		s.pki("controller-manager.kubeconfig"):    {file: "controller-manager", commonName: "system:kube-controller-manager"},
-		s.pki("scheduler.kubeconfig"):             {file: "scheduler", commonName: "system:kube-scheduler"},
-		s.pki("virt-api-client.kubeconfig"):       {file: "virt-api-client", commonName: "system:serviceaccount:kubevirt:kubevirt-apiserver", groups: serviceAccounts},
+		s.kubeconfig():                             {file: "admin", commonName: "lab-admin", groups: []string{"system:masters"}},
+		s.pki("controller-manager.kubeconfig"):     {file: "controller-manager", commonName: "system:kube-controller-manager"},
+		s.pki("scheduler.kubeconfig"):              {file: "scheduler", commonName: "system:kube-scheduler"},
+		s.pki("virt-api-client.kubeconfig"):        {file: "virt-api-client", commonName: "system:serviceaccount:kubevirt:kubevirt-apiserver", groups: serviceAccounts},
 		s.pki("virt-controller-client.kubeconfig"): {file: "virt-controller-client", commonName: "system:serviceaccount:kubevirt:kubevirt-controller", groups: serviceAccounts},
 	} {
 		p, err := s.issue(ca, user)

@@ -2,7 +2,7 @@ package kube
 
 import (
 	"bytes"
-	stdcontext "context"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -77,17 +77,17 @@ func anonymous(c *Config) *Client {
 }
 
 // Do sends body as JSON, unless it is nil, and decodes the answer into out, unless that is nil. It returns the HTTP status.
-func (k *Client) Do(ctx stdcontext.Context, method, path string, body, out any) (int, error) {
+func (k *Client) Do(ctx context.Context, method, path string, body, out any) (int, error) {
 	return k.send(ctx, method, path, "application/json", body, out)
 }
 
 // Patch sends a merge patch.
-func (k *Client) Patch(ctx stdcontext.Context, path string, patch, out any) error {
+func (k *Client) Patch(ctx context.Context, path string, patch, out any) error {
 	_, err := k.send(ctx, http.MethodPatch, path, "application/merge-patch+json", patch, out)
 	return err
 }
 
-func (k *Client) send(ctx stdcontext.Context, method, path, contentType string, body, out any) (int, error) {
+func (k *Client) send(ctx context.Context, method, path, contentType string, body, out any) (int, error) {
 	var reader io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -146,7 +146,7 @@ func (o Object) Text(path ...string) string {
 }
 
 // Apply creates or updates an object by server-side apply, with force.
-func (k *Client) Apply(ctx stdcontext.Context, o Object) error {
+func (k *Client) Apply(ctx context.Context, o Object) error {
 	path, err := k.Path(ctx, o)
 	if err == nil {
 		_, err = k.send(ctx, http.MethodPatch, path+"?fieldManager=lab&force=true", "application/apply-patch+yaml", o, nil)
@@ -158,7 +158,7 @@ func (k *Client) Apply(ctx stdcontext.Context, o Object) error {
 }
 
 // ApplyStatus is Apply for the status subresource.
-func (k *Client) ApplyStatus(ctx stdcontext.Context, o Object) error {
+func (k *Client) ApplyStatus(ctx context.Context, o Object) error {
 	path, err := k.Path(ctx, o)
 	if err == nil {
 		_, err = k.send(ctx, http.MethodPatch, path+"/status?fieldManager=lab&force=true", "application/apply-patch+yaml", o, nil)
@@ -170,7 +170,7 @@ func (k *Client) ApplyStatus(ctx stdcontext.Context, o Object) error {
 }
 
 // Path is where an object lives, from its apiVersion, kind, name and namespace.
-func (k *Client) Path(ctx stdcontext.Context, o Object) (string, error) {
+func (k *Client) Path(ctx context.Context, o Object) (string, error) {
 	r, err := k.resource(ctx, o.Text("apiVersion"), o.Text("kind"))
 	if err != nil {
 		return "", err
@@ -190,7 +190,7 @@ func root(apiVersion string) string {
 }
 
 // resource asks the server's discovery, once per group and version.
-func (k *Client) resource(ctx stdcontext.Context, apiVersion, kind string) (resource, error) {
+func (k *Client) resource(ctx context.Context, apiVersion, kind string) (resource, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if r, ok := k.plurals[apiVersion+"/"+kind]; ok {

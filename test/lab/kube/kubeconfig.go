@@ -13,7 +13,7 @@ type Config struct {
 	Kind           string    `json:"kind"`
 	Clusters       []cluster `json:"clusters"`
 	Users          []user    `json:"users"`
-	Contexts       []context `json:"contexts"`
+	Contexts       []login   `json:"contexts"`
 	CurrentContext string    `json:"current-context"`
 }
 
@@ -33,7 +33,7 @@ type user struct {
 	} `json:"user"`
 }
 
-type context struct {
+type login struct {
 	Name    string `json:"name"`
 	Context struct {
 		Cluster string `json:"cluster"`
@@ -43,7 +43,7 @@ type context struct {
 
 // NewConfig describes one cluster and one user by PEM texts.
 func NewConfig(server string, ca, cert, key []byte) *Config {
-	c := &Config{APIVersion: "v1", Kind: "Config", Clusters: make([]cluster, 1), Users: make([]user, 1), Contexts: make([]context, 1)}
+	c := &Config{APIVersion: "v1", Kind: "Config", Clusters: make([]cluster, 1), Users: make([]user, 1), Contexts: make([]login, 1)}
 	const name = "lab"
 	c.Clusters[0].Name, c.Users[0].Name, c.Contexts[0].Name, c.CurrentContext = name, name, name, name
 	c.Clusters[0].Cluster.Server, c.Clusters[0].Cluster.CA = server, ca

@@ -32,7 +32,9 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (s *stream) Write(p []byte) (int, error) { return len(p), s.WriteMessage(websocket.BinaryMessage, p) }
+func (s *stream) Write(p []byte) (int, error) {
+	return len(p), s.WriteMessage(websocket.BinaryMessage, p)
+}
 
 // serveConsole is a serial console: it says what the guest booted, then echoes.
 func serveConsole(w http.ResponseWriter, r *http.Request, vmi *v1.VirtualMachineInstance) {
