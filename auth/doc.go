@@ -4,7 +4,7 @@
 // of machines through chassis, and the TLS material of the service. State that outlives the process sits
 // behind small interfaces which the platform package implements.
 //
-// It imports the standard library and golang.org/x only: no Kubernetes package, and no other package of
+// It imports the standard library, golang.org/x and an LRU only: no Kubernetes package, and no other package of
 // this project.
 //
 // Read first: [Principal] (the caller), [Exposure] (which chassis a machine belongs to), [Authenticator]
