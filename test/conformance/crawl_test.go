@@ -33,13 +33,20 @@ func withEveryLink() *service {
 	})
 	s.items[secondURI] = newItem("GET, HEAD, PATCH", secondURI, "#ComputerSystem.v1_27_0.ComputerSystem", map[string]any{"Id": "vm2"})
 
-	set(root, "Oem", map[string]any{"Test": map[string]any{"File": ref(fileURI), "Elsewhere": ref("/elsewhere")}})(s)
+	set(root, "Oem", map[string]any{
+		"File":      map[string]any{"@odata.id": fileURI, "Note": "OEM members are free"},
+		"Elsewhere": ref("/elsewhere"), "Root": ref(root),
+	})(s)
 	s.items[fileURI] = newItem("GET, HEAD", fileURI, "#MessageRegistryFile.v1_1_5.MessageRegistryFile", map[string]any{
 		"Id": "Base", "Registry": "Base.1.22", "Languages": []any{"en"},
-		"Location": []any{map[string]any{"Language": "en", "Uri": registryURI, "PublicationUri": "/published"}},
+		"Location": []any{
+			map[string]any{"Language": "en", "Uri": registryURI, "PublicationUri": "/published"},
+			map[string]any{"Language": "de", "Uri": "http://other.test/Base.json"},
+		},
 	})
 	s.items[registryURI] = newItem("GET, HEAD", registryURI, "#MessageRegistry.v1_7_0.MessageRegistry", map[string]any{
 		"Id": "Base.1.22.1", "Language": "en", "OwningEntity": "DMTF", "RegistryPrefix": "Base", "RegistryVersion": "1.22.1",
+		"@Redfish.Copyright": "theirs",
 		"Messages": map[string]any{"Success": map[string]any{
 			"Description": "d", "Message": "m", "MessageSeverity": "OK", "Severity": "OK", "NumberOfArgs": 0, "Resolution": "None.",
 		}},

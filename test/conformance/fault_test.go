@@ -24,7 +24,7 @@ func without(body map[string]any, name string) map[string]any {
 func redundancy() map[string]any {
 	return map[string]any{
 		"@odata.id": systemURI + "#/Redundancy/0", "MemberId": "0", "Name": "Redundancy", "Mode": "N+m",
-		"MinNumNeeded": 1, "RedundancySet": []any{}, "Status": map[string]any{"State": "Enabled"},
+		"MinNumNeeded": 1, "RedundancySet": []any{}, "ActiveRedundancySet": []any{ref(systemURI)}, "Status": map[string]any{"State": "Enabled"},
 	}
 }
 
@@ -99,6 +99,23 @@ func ignoreIfNoneMatch(w http.ResponseWriter, r *http.Request) bool {
 	changed.Header.Del("If-None-Match")
 	newService().ServeHTTP(w, changed)
 	return true
+}
+
+func systemTag() string {
+	_, tag := newService().items[systemURI].encode()
+	return tag
+}
+
+func notModifiedWith(tag, body string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != systemURI || r.Header.Get("If-None-Match") == "" {
+			return false
+		}
+		w.Header().Set("ETag", tag)
+		w.WriteHeader(http.StatusNotModified)
+		_, _ = w.Write([]byte(body))
+		return true
+	}
 }
 
 func headWithoutLink(r *http.Request, h http.Header) {

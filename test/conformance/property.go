@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,7 +10,7 @@ import (
 type property struct {
 	path  string // JSON pointer
 	value any
-	// deprecated is for the property or its value, unless the property is required all the same.
+	// deprecated is said of the property or of its value.
 	deprecated, readOnly, writeOnly bool
 	// types are the resource types that a link here may lead to; none means any.
 	types []string
@@ -23,7 +22,8 @@ type node struct {
 	schema map[string]any
 }
 
-// properties calls visit for every property and array element of body that its schema knows, outside of Oem.
+// properties calls visit for every property and array element of body; where no schema knows
+// one, as in Oem, nothing is said about it.
 func (f files) properties(t odataType, body map[string]any, visit func(property)) {
 	if start, ok := f.resolve(t.file(), t.fragment()); ok {
 		nodes, _ := f.expand(start)
@@ -33,9 +33,6 @@ func (f files) properties(t odataType, body map[string]any, visit func(property)
 
 func (f files) object(at string, body map[string]any, nodes []node, visit func(property)) {
 	for key, value := range body {
-		if key == "Oem" {
-			continue
-		}
 		p := property{path: at + "/" + key, value: value}
 		var places []node
 		for _, n := range nodes {
@@ -45,8 +42,7 @@ func (f files) object(at string, body map[string]any, nodes []node, visit func(p
 				continue
 			}
 			places = append(places, node{file: n.file, schema: schema})
-			required, _ := n.schema["required"].([]any)
-			p.deprecated = p.deprecated || schema["deprecated"] != nil && !slices.Contains(required, any(key))
+			p.deprecated = p.deprecated || schema["deprecated"] != nil
 			p.readOnly = p.readOnly || schema["readonly"] == true
 			p.writeOnly = p.writeOnly || schema["writeOnly"] == true
 		}

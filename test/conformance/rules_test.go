@@ -220,6 +220,14 @@ var faults = map[string]fault{
 		func(s *service) { s.fault = ignoreIfNoneMatch },
 		systemURI, "not-modified", ": 200,",
 	},
+	"304 with a body": {
+		func(s *service) { s.fault = notModifiedWith(systemTag(), "{}") },
+		systemURI, "not-modified", "304, 2 bytes",
+	},
+	"304 with another ETag": {
+		func(s *service) { s.fault = notModifiedWith(`"1"`, "") },
+		systemURI, "not-modified", `ETag "1"`,
+	},
 	"redirect from the slash": {
 		instead(http.MethodGet, systemURI+"/", redirect),
 		systemURI, "trailing-slash", "answers 301",

@@ -61,6 +61,12 @@ func TestValidateTellsEveryProblem(t *testing.T) {
 	require.Len(t, problems, 2)
 }
 
+// The count is in the schema of the collection and in that of the annotations.
+func TestValidateTellsAProblemOnce(t *testing.T) {
+	err := FromEnv(t).Validate([]byte(`{"@odata.id":"/x","@odata.type":"#ChassisCollection.ChassisCollection","Name":"n","Members":[],"Members@odata.count":"0"}`))
+	require.EqualError(t, err, "/Members@odata.count: got string, want integer")
+}
+
 // What links may lead to is there as a type, but in no version: nothing but a reference is valid.
 func TestAVersionThatIsNotInTheBundleAcceptsNothing(t *testing.T) {
 	const chassis = `{"@odata.id":"/c","@odata.type":"#Chassis.v1_28_0.Chassis","Id":"1","Name":"n","ChassisType":"Rack","PowerSubsystem":`

@@ -59,7 +59,7 @@ func newService() *service {
 			"Id": "vm1", "PowerState": "On", "SerialNumber": "1",
 			"Status": map[string]any{"State": "Enabled", "Health": "OK"},
 			"Actions": map[string]any{"#ComputerSystem.Reset": map[string]any{
-				"target":                            systemURI + "/Actions/ComputerSystem.Reset",
+				"target": systemURI + "/Actions/ComputerSystem.Reset", "title": "Reset",
 				"ResetType@Redfish.AllowableValues": []any{"On", "ForceOff"},
 			}},
 		}),
