@@ -30,6 +30,7 @@ type call struct {
 	began   time.Time
 	status  int
 	bytes   int
+	system  SystemID    // the machine that the request is about
 	changes []slog.Attr // what a change was about, for the audit record
 }
 

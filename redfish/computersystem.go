@@ -1,25 +1,19 @@
 package redfish
 
-import (
-	"fmt"
-	"time"
-)
-
-const computerSystemType = "#ComputerSystem.v1_27_0.ComputerSystem"
+import "time"
 
 type computerSystem struct {
 	head
-	Description      string            `json:"Description,omitempty"`
 	SystemType       string            `json:"SystemType"`
 	UUID             *string           `json:"UUID"`
-	Manufacturer     string            `json:"Manufacturer"`
-	Model            string            `json:"Model"`
+	Manufacturer     *string           `json:"Manufacturer"`
+	Model            *string           `json:"Model"`
 	SKU              *string           `json:"SKU"`
-	SerialNumber     string            `json:"SerialNumber"`
+	SerialNumber     *string           `json:"SerialNumber"`
 	PartNumber       *string           `json:"PartNumber"`
 	AssetTag         *string           `json:"AssetTag"`
 	HostName         *string           `json:"HostName"`
-	BiosVersion      string            `json:"BiosVersion"`
+	BiosVersion      *string           `json:"BiosVersion"`
 	PowerState       PowerState        `json:"PowerState"`
 	LastResetTime    *string           `json:"LastResetTime,omitempty"`
 	Status           statusBody        `json:"Status"`
@@ -62,48 +56,24 @@ type bootBody struct {
 }
 
 type processorSummary struct {
-	Count   *int       `json:"Count"`
-	Cores   *int       `json:"CoreCount"`
-	Logical *int       `json:"LogicalProcessorCount"`
-	Model   *string    `json:"Model"`
-	Status  statusBody `json:"Status"`
+	Count   *int    `json:"Count"`
+	Cores   *int    `json:"CoreCount"`
+	Logical *int    `json:"LogicalProcessorCount"`
+	Model   *string `json:"Model"`
 }
 
 type memorySummary struct {
-	TotalGiB *float64   `json:"TotalSystemMemoryGiB"`
-	Status   statusBody `json:"Status"`
+	TotalGiB *float64 `json:"TotalSystemMemoryGiB"`
 }
 
-type oemBody struct {
-	KubeVirt kubeVirtBody `json:"KubeVirt"`
-}
-
-// kubeVirtBody is Oem.KubeVirt of a ComputerSystem.
-type kubeVirtBody struct {
-	ODataType       string              `json:"@odata.type"`
-	Namespace       string              `json:"Namespace"`
-	Name            string              `json:"Name"`
-	RunStrategy     string              `json:"RunStrategy"`
-	PrintableStatus *string             `json:"PrintableStatus"`
-	Node            *string             `json:"Node"`
-	InstanceUID     *string             `json:"InstanceUID"`
-	Phase           *string             `json:"Phase"`
-	GuestAgent      bool                `json:"GuestAgentConnected"`
-	GuestOS         *string             `json:"GuestOS"`
-	RestartRequired bool                `json:"RestartRequired"`
-	Instancetype    *string             `json:"Instancetype"`
-	Preference      *string             `json:"Preference"`
-	Conditions      []PlatformCondition `json:"Conditions"`
-}
-
-func computerSystemResource(_ *Service, m *System, _ map[string]string) (any, error) {
+func computerSystemResource(_ *Service, m *System, _ map[string]string) (resource, error) {
 	uri := systemURI(m.ID)
 	return computerSystem{
-		head:       head{uri, computerSystemType, string(m.ID), string(m.ID)},
+		head:       newHead(uri, schemaComputerSystem, string(m.ID)),
 		SystemType: "Virtual",
-		UUID:       optional(m.UUID), Manufacturer: m.Manufacturer, Model: m.Model, SKU: optional(m.SKU),
-		SerialNumber: m.SerialNumber, AssetTag: optional(m.AssetTag), HostName: optional(m.HostName),
-		BiosVersion: m.Firmware.Version, PowerState: m.Power, LastResetTime: optional(timestamp(m.LastReset)),
+		UUID:       optional(m.UUID), Manufacturer: optional(m.Manufacturer), Model: optional(m.Model), SKU: optional(m.SKU),
+		SerialNumber: optional(m.SerialNumber), AssetTag: optional(m.AssetTag), HostName: optional(m.HostName),
+		BiosVersion: optional(m.Firmware.Version), PowerState: m.Power, LastResetTime: optional(timestamp(m.LastReset)),
 		Status: statusOf(uri, m.Status), Boot: bootOf(uri, m),
 		ProcessorSummary: processorSummaryOf(m), MemorySummary: memorySummaryOf(m),
 		Processors: link{uri + "/Processors"}, Memory: link{uri + "/Memory"},
@@ -111,46 +81,43 @@ func computerSystemResource(_ *Service, m *System, _ map[string]string) (any, er
 		Bios: link{uri + "/Bios"}, SecureBoot: secureBootLink(uri, m), VirtualMedia: link{uri + "/VirtualMedia"},
 		Links: computerSysLinks{
 			Chassis:   []link{{chassisURI + "/" + string(m.ID)}},
-			ManagedBy: []link{{managersURI + "/" + string(m.ID)}},
+			ManagedBy: []link{{managerURI(m.ID)}},
 		},
 		Actions: map[string]action{"#" + resetAction: {Target: uri + "/Actions/" + resetAction, ResetTypes: m.Resets}},
-		Oem:     oemBody{kubeVirtOf(m.KubeVirt)},
+		Oem:     oemBody{kubeVirtOf(&m.KubeVirt)},
 	}, nil
 }
 
 func systemURI(id SystemID) string { return systemsURI + "/" + string(id) }
 
 func bootOf(uri string, m *System) bootBody {
-	order := make([]string, len(m.Boot.Devices))
-	for i := range order {
-		order[i] = bootOptionID(i)
-	}
-	mode := "Legacy"
-	if m.Firmware.UEFI {
-		mode = "UEFI"
-	}
 	return bootBody{
 		Enabled: m.Boot.Enabled, EnabledAllowed: []BootOverrideEnabled{BootDisabled, BootOnce, BootContinuous},
-		Target: m.Boot.Target, TargetAllowed: m.Boot.Targets, Mode: mode, ModeAllowed: []string{"Legacy", "UEFI"},
-		BootOptions: link{uri + "/BootOptions"}, BootOrder: order,
+		Target: m.Boot.Target, TargetAllowed: m.Boot.Targets, Mode: m.Firmware.bootMode(), ModeAllowed: []string{"Legacy", "UEFI"},
+		BootOptions: link{uri + "/BootOptions"}, BootOrder: bootOptionIDs(m),
 	}
+}
+
+// bootMode is a value of Boot.BootSourceOverrideMode.
+func (f Firmware) bootMode() string {
+	if f.UEFI {
+		return "UEFI"
+	}
+	return "Legacy"
 }
 
 func processorSummaryOf(m *System) processorSummary {
 	p := m.Processors
 	return processorSummary{
 		Count: optional(p.Sockets), Cores: optional(p.Sockets * p.CoresPerSocket),
-		Logical: optional(p.Sockets * p.CoresPerSocket * p.ThreadsPerCore), Model: optional(p.Model), Status: partStatus(m),
+		Logical: optional(p.Sockets * p.CoresPerSocket * p.ThreadsPerCore), Model: optional(p.Model),
 	}
 }
 
 func memorySummaryOf(m *System) memorySummary {
 	const mebiPerGibi = 1024
-	return memorySummary{TotalGiB: optional(float64(m.MemoryMiB) / mebiPerGibi), Status: partStatus(m)}
+	return memorySummary{TotalGiB: optional(float64(m.MemoryMiB) / mebiPerGibi)}
 }
-
-// partStatus is the status of a part that exists whether or not the machine runs.
-func partStatus(*System) statusBody { return statusBody{State: StateEnabled, Health: HealthOK} }
 
 func secureBootLink(uri string, m *System) *link {
 	if !m.Firmware.UEFI {
@@ -159,33 +126,20 @@ func secureBootLink(uri string, m *System) *link {
 	return &link{uri + "/SecureBoot"}
 }
 
-func kubeVirtOf(k KubeVirt) kubeVirtBody {
-	conditions := k.Conditions
-	if conditions == nil {
-		conditions = []PlatformCondition{}
-	}
-	return kubeVirtBody{
-		ODataType: "#KubeVirt.v1_0_0.ComputerSystem", Namespace: k.Namespace, Name: k.Name, RunStrategy: k.RunStrategy,
-		PrintableStatus: optional(k.PrintableStatus), Node: optional(k.Node), InstanceUID: optional(k.InstanceUID),
-		Phase: optional(k.Phase), GuestAgent: k.GuestAgent, GuestOS: optional(k.GuestOS), RestartRequired: k.RestartRequired,
-		Instancetype: optional(k.Instancetype), Preference: optional(k.Preference), Conditions: conditions,
-	}
-}
-
 // systemCollection is the collection of the caller's systems. It is kept per set of grants, which alone
 // decides what is in it.
 func systemCollection(c *call) (content, error) {
-	return c.listing(systemsURI, "ComputerSystemCollection", "Computer Systems")
+	return c.listing(systemsURI, schemaComputerSystemCollection, "Computer Systems")
 }
 
 // listing is the collection at uri with one member per machine.
-func (c *call) listing(uri, kind, name string) (content, error) {
+func (c *call) listing(uri string, of schema, name string) (content, error) {
 	all, err := c.service.Backend.Machines(c.who)
 	if err != nil {
 		return content{}, err //nolint:wrapcheck // classified as it is
 	}
-	return content{key: uri + "\x00" + c.who.Grants.Key(), version: all.Version, build: func() (any, error) {
-		return newCollection(uri, kind, name, linksTo(uri, all.IDs)), nil
+	return content{key: uri + "\x00" + c.who.Grants.Key(), version: all.Version, build: func() (resource, error) {
+		return newCollection(uri, of, name, linksTo(uri, all.IDs)), nil
 	}}, nil
 }
 
@@ -196,6 +150,3 @@ func timestamp(t time.Time) string {
 	}
 	return t.UTC().Format(time.RFC3339)
 }
-
-// bootOptionID is the name of the n-th boot candidate, as UEFI numbers its variables.
-func bootOptionID(n int) string { return fmt.Sprintf("Boot%04X", n) }

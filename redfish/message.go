@@ -70,12 +70,12 @@ var messages = map[MessageID]message{
 // Message is one member of @Message.ExtendedInfo. Severity repeats MessageSeverity because older clients
 // read only that.
 type Message struct {
-	ODataType       string   `json:"@odata.type"`
+	ODataType       schema   `json:"@odata.type"`
 	MessageID       string   `json:"MessageId"`
 	Message         string   `json:"Message"`
 	MessageArgs     []string `json:"MessageArgs"`
 	MessageSeverity Health   `json:"MessageSeverity"`
-	Severity        Health   `json:"Severity"`
+	Severity        Health   `json:"Severity,omitempty"`
 	Resolution      string   `json:"Resolution"`
 	RelatedProps    []string `json:"RelatedProperties,omitempty"`
 }
@@ -96,7 +96,7 @@ func newMessage(id MessageID, args []string) Message {
 		args = []string{}
 	}
 	return Message{
-		ODataType: "#Message.v1_3_0.Message", MessageID: baseRegistry + "." + string(id), Message: text, MessageArgs: args,
+		ODataType: schemaMessage, MessageID: baseRegistry + "." + string(id), Message: text, MessageArgs: args,
 		MessageSeverity: m.severity, Severity: m.severity, Resolution: m.resolution,
 	}
 }

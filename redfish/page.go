@@ -1,13 +1,11 @@
 package redfish
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 )
@@ -19,6 +17,8 @@ type page struct {
 	length  []string
 	linkTo  []string
 	version Version
+	// volatile pages are good for one answer only.
+	volatile bool
 }
 
 // content is what a GET answers with: how the resource is built, and the key and version under which its
@@ -26,11 +26,11 @@ type page struct {
 type content struct {
 	key     string
 	version Version
-	build   func() (any, error)
+	build   func() (resource, error)
 }
 
 // volatile is implemented by resources with members that change by themselves, as clocks. They come last in
-// the body and are left out of the ETag.
+// the body and are left out of the ETag; the resource is built for each request.
 type volatile interface{ volatileMembers() any }
 
 // pages keeps rendered bodies, the most recently used ones.
@@ -60,61 +60,41 @@ func (p *pages) of(c content) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.key != "" {
+	if c.key != "" && !made.volatile {
 		p.cache.Add(c.key, made)
 	}
 	return made, nil
 }
 
 func render(c content) (*page, error) {
-	resource, err := c.build()
+	from, err := c.build()
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(resource)
+	body, err := json.Marshal(from)
 	if err != nil {
-		return nil, fmt.Errorf("rendering: %w", err)
+		return nil, fmt.Errorf("render: %w", err)
 	}
 	hash := sha256.Sum256(body)
-	etag := `"` + base64.RawURLEncoding.EncodeToString(hash[:12]) + `"`
-	if body, err = splice(body, etag, resource); err != nil {
-		return nil, err
+	made := &page{
+		etag:   []string{`"` + base64.RawURLEncoding.EncodeToString(hash[:12]) + `"`},
+		linkTo: []string{from.describedBy()}, version: c.version,
 	}
-	made := &page{body: body, etag: []string{etag}, length: []string{strconv.Itoa(len(body))}, version: c.version}
-	made.linkTo = []string{describedBy(body)}
+	made.body = splice(body, `{"@odata.etag":`+strconv.Quote(made.etag[0])+`,`)
+	if v, ok := from.(volatile); ok {
+		made.volatile = true
+		extra, err := json.Marshal(v.volatileMembers())
+		if err != nil {
+			return nil, fmt.Errorf("render: %w", err)
+		}
+		made.body = append(append(made.body[:len(made.body)-1], ','), extra[1:]...)
+	}
+	made.length = []string{strconv.Itoa(len(made.body))}
 	return made, nil
 }
 
-// splice puts the ETag after the first member of the body, and the volatile members at its end.
-func splice(body []byte, etag string, resource any) ([]byte, error) {
-	out := make([]byte, 0, len(body)+64)
-	out = append(out, `{"@odata.etag":`...)
-	out = strconv.AppendQuote(out, etag)
-	out = append(out, ',')
-	out = append(out, body[1:]...)
-	v, ok := resource.(volatile)
-	if !ok {
-		return out, nil
-	}
-	extra, err := json.Marshal(v.volatileMembers())
-	if err != nil {
-		return nil, fmt.Errorf("rendering: %w", err)
-	}
-	out[len(out)-1] = ','
-	return append(out, extra[1:]...), nil
-}
-
-// schemaHome is where DMTF publishes its schemas; it is only ever named, never fetched.
-const schemaHome = "http://redfish.dmtf.org/schemas/v1/"
-
-// describedBy makes the Link header from the @odata.type in the body: "#Chassis.v1_28_0.Chassis" is
-// described by Chassis.v1_28_0.json (DSP0266, section "Link header").
-func describedBy(body []byte) string {
-	_, rest, found := bytes.Cut(body, []byte(`"@odata.type":"#`))
-	if !found {
-		return "<" + schemaHome + "redfish-schema-v1.json>; rel=describedby"
-	}
-	name, _, _ := strings.Cut(string(rest[:min(len(rest), 128)]), `"`)
-	name = name[:strings.LastIndexByte(name, '.')]
-	return "<" + schemaHome + name + ".json>; rel=describedby"
+// splice puts the beginning of an object before the members of another one.
+func splice(object []byte, beginning string) []byte {
+	out := make([]byte, 0, len(beginning)+len(object)-1)
+	return append(append(out, beginning...), object[1:]...)
 }

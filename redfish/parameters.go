@@ -27,7 +27,7 @@ func (c *call) parameters(action string, known ...string) (parameters, error) {
 	}
 	for name := range values {
 		if !slices.Contains(known, name) && !strings.Contains(name, "@") {
-			return parameters{}, &Error{Status: http.StatusBadRequest, Message: MsgActionParameterUnknown, Args: []string{action, name}}
+			return parameters{}, &Error{Status: http.StatusBadRequest, Message: MsgActionParameterUnknown, Args: []string{action, shorten(name)}}
 		}
 	}
 	return parameters{action: action, values: values}, nil

@@ -12,11 +12,21 @@ const (
 	systemsURI  = rootURI + "/Systems"
 	managersURI = rootURI + "/Managers"
 	chassisURI  = rootURI + "/Chassis"
+
+	metadataURI = rootURI + "/$metadata"
+	odataURI    = rootURI + "/odata"
+
+	sessionServiceURI = rootURI + "/SessionService"
+	sessionsURI       = sessionServiceURI + "/Sessions"
+
+	taskServiceURI  = rootURI + "/TaskService"
+	tasksURI        = taskServiceURI + "/Tasks"
+	taskMonitorsURI = taskServiceURI + "/TaskMonitors"
 )
 
 // openURIs may be read without credentials (DSP0266, section "Authentication requirements").
 var openURIs = map[string]bool{
-	"/redfish": true, rootURI: true, rootURI + "/odata": true, rootURI + "/$metadata": true,
+	"/redfish": true, rootURI: true, odataURI: true, metadataURI: true,
 }
 
 func isOpen(r *http.Request) bool {
@@ -32,6 +42,33 @@ func trimSlash(r *http.Request) {
 	}
 	r.URL.Path = path[:len(path)-1]
 	r.URL.RawPath = ""
+}
+
+// machine is the machine that {SystemId} names, when the caller may see it.
+func (c *call) machine() (Machine, error) { return c.machineNamed(SystemID(c.vars["SystemId"])) }
+
+func (c *call) machineNamed(id SystemID) (Machine, error) {
+	m, err := c.service.Backend.Machine(c.who, id)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // classified as it is
+	}
+	c.system = m.ID()
+	return m, nil
+}
+
+// ofMachine finds the content that build makes of the machine with that id.
+func (c *call) ofMachine(id SystemID, build builder) (content, error) {
+	m, err := c.machineNamed(id)
+	if err != nil {
+		return content{}, err
+	}
+	key := c.r.URL.Path
+	if id != m.ID() {
+		key += "\x00" + string(m.ID()) // an alias: the body says the canonical id, which may differ between callers
+	}
+	return content{key: key, version: m.Version(), build: func() (resource, error) {
+		return build(c.service, m.Describe(), c.vars)
+	}}, nil
 }
 
 // resolveAlias rewrites the URIs of systems below a configured chassis, which earlier products served, to

@@ -26,9 +26,9 @@ func reset(c *call) error {
 	}
 	how := ResetType(asked)
 	if !slices.Contains(m.Describe().Resets, how) {
-		return &Error{Status: http.StatusBadRequest, Message: MsgActionParameterValueNotInList, Args: []string{asked, "ResetType", resetAction}}
+		return &Error{Status: http.StatusBadRequest, Message: MsgActionParameterValueNotInList, Args: []string{shorten(asked), "ResetType", resetAction}}
 	}
-	c.changes = []slog.Attr{slog.String("action", resetAction), slog.String("system", string(m.ID())), slog.String("reset", asked)}
+	c.changes = append(c.changes, slog.String("reset", asked))
 	task, err := m.Reset(c.r.Context(), how)
 	switch {
 	case errors.Is(err, ErrConflict):

@@ -1,28 +1,45 @@
 package redfish
 
+import "path"
+
+// resource is what a GET answers with; every one of them begins with a head or is a collection.
+type resource interface {
+	// describedBy is the Link header.
+	describedBy() string
+}
+
 // head is what every resource begins with. The ETag is spliced in when the bytes are made.
 type head struct {
 	ODataID   string `json:"@odata.id"`
-	ODataType string `json:"@odata.type"`
+	ODataType schema `json:"@odata.type"`
 	ID        string `json:"Id"`
 	Name      string `json:"Name"`
 }
 
+// newHead makes the head of the resource at uri, whose last segment is its Id.
+func newHead(uri string, of schema, name string) head {
+	return head{ODataID: uri, ODataType: of, ID: path.Base(uri), Name: name}
+}
+
+func (h head) describedBy() string { return h.ODataType.describedBy() }
+
 // collection is every resource collection.
 type collection struct {
 	ODataID   string `json:"@odata.id"`
-	ODataType string `json:"@odata.type"`
+	ODataType schema `json:"@odata.type"`
 	Name      string `json:"Name"`
 	Count     int    `json:"Members@odata.count"`
 	Members   []link `json:"Members"`
 }
 
-// newCollection makes a collection; kind is the schema's name, as "ProcessorCollection".
-func newCollection(uri, kind, name string, members []link) collection {
+func (c collection) describedBy() string { return c.ODataType.describedBy() }
+
+// newCollection makes a collection with members in the order given.
+func newCollection(uri string, of schema, name string, members []link) collection {
 	if members == nil {
 		members = []link{}
 	}
-	return collection{ODataID: uri, ODataType: "#" + kind + "." + kind, Name: name, Count: len(members), Members: members}
+	return collection{ODataID: uri, ODataType: of, Name: name, Count: len(members), Members: members}
 }
 
 // link is a reference to a resource: an object with @odata.id alone.
@@ -45,6 +62,9 @@ type statusBody struct {
 	Health     Health          `json:"Health,omitempty"`
 	Conditions []conditionBody `json:"Conditions,omitempty"`
 }
+
+// enabled is the status of what is always there and well, as the parts of a machine, on or off.
+var enabled = statusBody{State: StateEnabled, Health: HealthOK}
 
 type conditionBody struct {
 	MessageID   string   `json:"MessageId"`

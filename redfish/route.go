@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -52,17 +53,27 @@ func (rt *route) serve(c *call) error {
 		return rt.read(c)
 	case method == http.MethodPost && rt.post.do != nil:
 		return rt.change(c, rt.post)
-	case knownMethods[method]:
-		return &Error{Status: http.StatusMethodNotAllowed, Message: MsgOperationNotAllowed}
-	default:
-		return &Error{Status: http.StatusNotImplemented, Message: MsgOperationNotAllowed}
 	}
+	return rt.refuse(c)
+}
+
+// refuse answers a method that the URI does not have, when there is something at the URI at all.
+func (rt *route) refuse(c *call) error {
+	if err := rt.exists(c); err != nil {
+		return err
+	}
+	status := http.StatusNotImplemented
+	if knownMethods[c.r.Method] {
+		status = http.StatusMethodNotAllowed
+	}
+	return &Error{Status: status, Message: MsgOperationNotAllowed}
 }
 
 // change checks the privilege of the caller's role, then does it within a bounded time.
 func (rt *route) change(c *call, op operation) error {
+	c.changes = append(c.changes, slog.String("action", c.r.Method+" "+rt.path))
 	if !c.who.Role.Can(op.needs) {
-		if err := c.visible(); err != nil {
+		if err := rt.exists(c); err != nil {
 			return err
 		}
 		return &Error{Status: http.StatusForbidden, Message: MsgInsufficientPrivilege}
@@ -73,9 +84,16 @@ func (rt *route) change(c *call, op operation) error {
 	return op.do(c)
 }
 
-// visible is ErrNotFound when the request is about a machine that the caller may not see: what is hidden is
-// absent, also for those who could not change it.
-func (c *call) visible() error {
+// exists is ErrNotFound when there is nothing at the URI for the caller: what is hidden is absent, also for
+// those who could not change it.
+func (rt *route) exists(c *call) error {
+	if rt.get != nil {
+		what, err := rt.get(c)
+		if err == nil {
+			_, err = c.service.pages.of(what)
+		}
+		return err
+	}
 	if c.vars["SystemId"] == "" {
 		return nil
 	}
@@ -93,7 +111,7 @@ func (rt *route) read(c *call) error {
 		return rt.raw(c)
 	}
 	if rt.get == nil {
-		return &Error{Status: http.StatusMethodNotAllowed, Message: MsgOperationNotAllowed}
+		return rt.refuse(c)
 	}
 	what, err := rt.get(c)
 	if err != nil {

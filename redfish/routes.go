@@ -1,49 +1,98 @@
 package redfish
 
 import (
+	"slices"
+
 	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
 )
 
 // routes is every URI of the service. The ones that clients poll come first, since the router tries them in
 // this order.
 func routes() []route {
-	table := []route{
-		{path: systemsURI + "/{SystemId}", get: ofMachine(computerSystemResource)},
-		{path: systemsURI, get: systemCollection},
-		{path: systemsURI + "/{SystemId}/Actions/ComputerSystem.Reset", post: operation{auth.ConfigureComponents, reset}},
-	}
+	table := slices.Concat(systemRoutes(), managerRoutes(), serviceRoutes())
 	for i := range table {
 		table[i].allow = table[i].allowed()
 	}
 	return table
 }
 
-// ofMachine makes the reader of a resource that is built from one machine's description. The build may
-// return ErrNotFound for a part that the machine does not have.
-func ofMachine(build func(s *Service, m *System, vars map[string]string) (any, error)) reader {
-	return func(c *call) (content, error) {
-		m, err := c.machine()
-		if err != nil {
-			return content{}, err
-		}
-		key := c.r.URL.Path
-		if id := c.vars["SystemId"]; id != string(m.ID()) {
-			key += "\x00" + string(m.ID()) // an alias: the body says the canonical id, which may differ between callers
-		}
-		return content{key: key, version: m.Version(), build: func() (any, error) {
-			return build(c.service, m.Describe(), c.vars)
-		}}, nil
+func systemRoutes() []route {
+	const system = systemsURI + "/{SystemId}"
+	const bus = system + "/Storage/{StorageId}"
+	mediaCollection, mediaDevice := virtualMediaOf(systemURI)
+	return []route{
+		{path: system, get: ofMachine(computerSystemResource)},
+		{path: systemsURI, get: systemCollection},
+		{path: system + "/Actions/ComputerSystem.Reset", post: operation{auth.ConfigureComponents, reset}},
+		{path: system + "/VirtualMedia", get: ofMachine(mediaCollection)},
+		{path: system + "/VirtualMedia/{VirtualMediaId}", get: ofMachine(mediaDevice)},
+		{path: system + "/Processors", get: ofMachine(processorCollection)},
+		{path: system + "/Processors/{ProcessorId}", get: ofMachine(processorResource)},
+		{path: system + "/Memory", get: ofMachine(memoryCollection)},
+		{path: system + "/Memory/{MemoryId}", get: ofMachine(memoryResource)},
+		{path: system + "/EthernetInterfaces", get: ofMachine(ethernetInterfaceCollection)},
+		{path: system + "/EthernetInterfaces/{EthernetInterfaceId}", get: ofMachine(ethernetInterfaceResource)},
+		{path: system + "/Storage", get: ofMachine(storageCollection)},
+		{path: bus, get: ofMachine(storageResource)},
+		{path: bus + "/Controllers", get: ofMachine(storageControllerCollection)},
+		{path: bus + "/Controllers/{StorageControllerId}", get: ofMachine(storageControllerResource)},
+		{path: bus + "/Drives/{DriveId}", get: ofMachine(driveResource)},
+		{path: bus + "/Volumes", get: ofMachine(volumeCollection)},
+		{path: bus + "/Volumes/{VolumeId}", get: ofMachine(volumeResource)},
+		{path: system + "/SimpleStorage", get: ofMachine(simpleStorageCollection)},
+		{path: system + "/SimpleStorage/{SimpleStorageId}", get: ofMachine(simpleStorageResource)},
+		{path: system + "/Bios", get: ofMachine(biosResource)},
+		{path: system + "/SecureBoot", get: ofMachine(secureBootResource)},
+		{path: system + "/BootOptions", get: ofMachine(bootOptionCollection)},
+		{path: system + "/BootOptions/{BootOptionId}", get: ofMachine(bootOptionResource)},
 	}
+}
+
+// managerRoutes name a manager by {SystemId}, since its Id is that of its system.
+func managerRoutes() []route {
+	const manager = managersURI + "/{SystemId}"
+	mediaCollection, mediaDevice := virtualMediaOf(managerURI)
+	return []route{
+		{path: managersURI, get: managerCollection},
+		{path: manager, get: ofMachine(managerResource)},
+		{path: manager + "/VirtualMedia", get: ofMachine(mediaCollection)},
+		{path: manager + "/VirtualMedia/{VirtualMediaId}", get: ofMachine(mediaDevice)},
+		{path: manager + "/EthernetInterfaces", get: ofMachine(managerInterfaceCollection)},
+		{path: manager + "/EthernetInterfaces/{EthernetInterfaceId}", get: ofMachine(managerInterfaceResource)},
+		{path: manager + "/NetworkProtocol", get: ofMachine(networkProtocolResource)},
+	}
+}
+
+func serviceRoutes() []route {
+	return []route{
+		{path: "/redfish", raw: versions},
+		{path: rootURI, get: fixed(serviceRootResource)},
+		{path: odataURI, raw: odata},
+		{path: metadataURI, raw: metadata},
+		{path: chassisURI, get: chassisCollection},
+		{path: chassisURI + "/{ChassisId}", get: chassisByID},
+		{path: chassisURI + "/{ChassisId}/Systems", get: chassisSystems},
+		{path: sessionServiceURI, get: fixed(sessionServiceResource)},
+		{path: sessionsURI, get: fixed(sessionCollection)},
+		{path: taskServiceURI, get: fixed(taskServiceResource)},
+		{path: tasksURI, get: taskCollection},
+		{path: tasksURI + "/{TaskId}", get: taskByID},
+		{path: taskMonitorsURI + "/{TaskId}", raw: taskMonitor},
+	}
+}
+
+// builder makes a resource from the description of its machine and the variables of its URI. It returns
+// ErrNotFound for a part that the machine does not have.
+type builder func(s *Service, m *System, vars map[string]string) (resource, error)
+
+// ofMachine makes the reader of a resource that is built from the machine that {SystemId} names.
+func ofMachine(build builder) reader {
+	return func(c *call) (content, error) { return c.ofMachine(SystemID(c.vars["SystemId"]), build) }
 }
 
 // fixed makes the reader of a resource that never changes while the service runs.
-func fixed(build func(s *Service) any) reader {
+func fixed(build func(s *Service) resource) reader {
 	return func(c *call) (content, error) {
-		return content{key: c.r.URL.Path, build: func() (any, error) { return build(c.service), nil }}, nil
+		return content{key: c.r.URL.Path, build: func() (resource, error) { return build(c.service), nil }}, nil
 	}
-}
-
-// machine is the machine that the URI names, when the caller may see it.
-func (c *call) machine() (Machine, error) {
-	return c.service.Backend.Machine(c.who, SystemID(c.vars["SystemId"])) //nolint:wrapcheck // classified as it is
 }
