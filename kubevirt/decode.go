@@ -19,9 +19,11 @@ func (w *wireVM) record() (*vmRecord, error) {
 	}
 	r := &vmRecord{
 		identity: id, generation: w.Metadata.Generation, labels: intern(w.Metadata.Labels),
-		runStrategy: w.Metadata.Annotations.RunStrategy, powerOn: w.Metadata.Annotations.PowerOn,
 		strategy: w.Spec.RunStrategy, statusStrategy: w.Status.RunStrategy,
 		template: w.Spec.Template.Spec.hardware(), printable: shared(w.Status.PrintableStatus), conditions: records(w.Status.Conditions),
+	}
+	if a := w.Metadata.Annotations; a != nil {
+		r.annotations, r.annotated = *a, true
 	}
 	if w.Spec.RunStrategy == "" {
 		r.legacyRunning = true

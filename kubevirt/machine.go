@@ -18,8 +18,10 @@ type machine struct {
 	stopping string
 	// wasReady is the UID of the instance that has been seen Ready.
 	wasReady string
-	// expanded is the template with its instance type applied; nil when not known or not needed.
-	expanded *hardware
+	// expanded is the template with its instance type applied; nil when not known or not needed. expandedFor
+	// is the expansion of the VM that it was made from.
+	expanded    *hardware
+	expandedFor expansion
 }
 
 // live reports whether there is an instance that has not ended.
@@ -82,6 +84,20 @@ func (m *machine) hardware() *hardware {
 	default:
 		return m.expanded
 	}
+}
+
+// expansion is what the expansion of a VM's instance type depends on.
+type expansion struct {
+	uid        string
+	generation int64
+	revisions  string
+}
+
+func (r *vmRecord) expansion() expansion { return expansion{r.uid, r.generation, r.revisions} }
+
+// needsExpansion reports whether the instance type has to be applied to know the hardware.
+func (m *machine) needsExpansion() bool {
+	return m.vm != nil && (m.vm.instancetype != "" || m.vm.preference != "") && !m.live() && m.expandedFor != m.vm.expansion()
 }
 
 // unschedulableSoon is how long a machine may wait for a host before that is critical.

@@ -2,6 +2,7 @@ package kubevirt
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,7 +18,7 @@ type key struct{ namespace, name string }
 type record interface {
 	*vmRecord | *vmiRecord | *claimRecord
 	runtime.Object
-	identity() identity
+	id() identity
 }
 
 // identity is the part of the metadata that every record keeps.
@@ -29,7 +30,7 @@ type identity struct {
 	deleted time.Time // deletionTimestamp, zero without
 }
 
-func (i *identity) identity() identity { return *i }
+func (i *identity) id() identity { return *i }
 
 // DeepCopyObject is part of runtime.Object. Records are immutable, so that they are their own copy; each kind
 // overrides it to keep its type.
@@ -46,10 +47,10 @@ func (i *identity) GetObjectMeta() metav1.Object {
 // vmRecord is a VirtualMachine.
 type vmRecord struct {
 	identity
-	generation int64
-	labels     map[string]string
-	// runStrategy and powerOn are our annotations, as they stand.
-	runStrategy, powerOn string
+	generation  int64
+	labels      map[string]string
+	annotations wireAnnotations
+	annotated   bool // there are annotations at all
 
 	strategy       strategy // spec.runStrategy, or what spec.running means
 	legacyRunning  bool     // the VM has spec.running instead of spec.runStrategy
@@ -148,4 +149,12 @@ func conditionOf(conditions []condition, kind string) *condition {
 func isTrue(conditions []condition, kind string) bool {
 	c := conditionOf(conditions, kind)
 	return c != nil && c.status == "True"
+}
+
+// compare orders keys by namespace, then name.
+func (k key) compare(other key) int {
+	if c := strings.Compare(k.namespace, other.namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(k.name, other.name)
 }

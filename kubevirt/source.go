@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
+	clientcache "k8s.io/client-go/tools/cache"
 )
 
 const (
@@ -42,13 +43,13 @@ func (p *page[R]) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectK
 func (p *page[R]) DeepCopyObject() runtime.Object   { return p }
 
 // listWatch is the source as a reflector takes it.
-func (s *source[W, R, P]) listWatch() cache.ListerWatcher {
-	return pagedOnly{&cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}}
+func (s *source[W, R, P]) listWatch() clientcache.ListerWatcher {
+	return pagedOnly{&clientcache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}}
 }
 
 // pagedOnly says that the first state comes as pages, not as a stream of events: a stream is decoded twice and
 // costs more than double the CPU, and small pages need no more memory.
-type pagedOnly struct{ *cache.ListWatch }
+type pagedOnly struct{ *clientcache.ListWatch }
 
 // IsWatchListSemanticsUnSupported is asked by the reflector.
 func (pagedOnly) IsWatchListSemanticsUnSupported() bool { return true }
@@ -134,3 +135,12 @@ func (d *eventDecoder[W, R, P]) Decode() (watch.EventType, runtime.Object, error
 
 // Close ends the watch.
 func (d *eventDecoder[W, R, P]) Close() { _ = d.stream.Close() }
+
+// resourceIn and namespaceIn take apart the path of a source.
+func resourceIn(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func namespaceIn(path string) string {
+	_, rest, _ := strings.Cut(path, "/namespaces/")
+	namespace, _, _ := strings.Cut(rest, "/")
+	return namespace
+}

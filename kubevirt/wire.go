@@ -18,13 +18,14 @@ type wireMeta struct {
 	CreationTimestamp time.Time         `json:"creationTimestamp"`
 	DeletionTimestamp time.Time         `json:"deletionTimestamp"`
 	Labels            map[string]string `json:"labels"`
-	Annotations       wireAnnotations   `json:"annotations"`
+	Annotations       *wireAnnotations  `json:"annotations"`
 }
 
 // wireAnnotations are the annotations that are read; the others are skipped without being kept.
 type wireAnnotations struct {
-	RunStrategy string `json:"kubevirt-redfish.io/run-strategy"`
-	PowerOn     string `json:"kubevirt-redfish.io/power-on"`
+	RunStrategy        strategy `json:"kubevirt-redfish.io/run-strategy"`
+	StoppedRunStrategy strategy `json:"kubevirt-redfish.io/stopped-run-strategy"`
+	PowerOn            string   `json:"kubevirt-redfish.io/power-on"`
 }
 
 type wireVM struct {

@@ -9,10 +9,12 @@ package markers
 const Prefix = "kubevirt-redfish.io/"
 
 const (
-	// RunStrategy, on a VirtualMachine, is the run strategy that a start gives to a Halted machine: Always
-	// (the default), RerunOnFailure, Manual or Once. Users set it; a forced stop of a machine with the
-	// strategy Once, which KubeVirt turns into Halted, sets it to Once.
+	// RunStrategy, on a VirtualMachine, is set by users: the run strategy that a start gives to a Halted
+	// machine: Always (the default), RerunOnFailure, Manual or Once.
 	RunStrategy = Prefix + "run-strategy"
+	// StoppedRunStrategy, on a VirtualMachine that we had to make Halted, is the strategy that it had. The
+	// next start gives it back and removes the annotation.
+	StoppedRunStrategy = Prefix + "stopped-run-strategy"
 	// PowerOn, on a VirtualMachine, holds a power-on that could not be done at once, and then its outcome.
 	PowerOn = Prefix + "power-on"
 )

@@ -1,0 +1,247 @@
+package kubevirt
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
+)
+
+// cache keeps the store up to date: it watches the machines and claims of each exposed namespace.
+type cache struct {
+	backend *Backend
+	changed chan struct{}
+
+	mu      sync.Mutex
+	wanted  []string
+	watched map[string]*watched
+	failing map[string]time.Time // path of each watch that fails, and since when
+	wasUp   bool                 // every namespace had been read once
+}
+
+// watched is a namespace under watch.
+type watched struct {
+	stop   context.CancelFunc
+	synced map[string]bool // paths that have been read once
+}
+
+// machineKinds is how many of a namespace's watches must have been read before its machines are known.
+const machineKinds = 2
+
+// lostAfter is how long the API server may fail to answer before machines say so.
+const lostAfter = 5 * time.Second
+
+func newCache(b *Backend) *cache {
+	return &cache{
+		backend: b, changed: make(chan struct{}, 1), wanted: b.Exposure.Namespaces(),
+		watched: map[string]*watched{}, failing: map[string]time.Time{},
+	}
+}
+
+// follow replaces the set of watched namespaces.
+func (c *cache) follow(namespaces []string) {
+	c.mu.Lock()
+	c.wanted = namespaces
+	c.mu.Unlock()
+	select {
+	case c.changed <- struct{}{}:
+	default: // it will see this one too
+	}
+}
+
+// run watches until ctx ends, then waits for the watches to end.
+func (c *cache) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		c.adjust(ctx, &running)
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.changed:
+		}
+	}
+}
+
+// adjust starts the watches that are missing and ends the ones of namespaces that are no longer exposed.
+func (c *cache) adjust(ctx context.Context, running *sync.WaitGroup) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wanted := map[string]bool{}
+	for _, namespace := range c.wanted {
+		wanted[namespace] = true
+		if c.watched[namespace] == nil {
+			ctx, stop := context.WithCancel(ctx)
+			c.watched[namespace] = &watched{stop: stop, synced: map[string]bool{}}
+			c.start(ctx, namespace, running)
+		}
+	}
+	for namespace, w := range c.watched {
+		if !wanted[namespace] {
+			w.stop()
+			delete(c.watched, namespace)
+			for _, k := range c.backend.store.keys(namespace, func(*machine) bool { return true }) {
+				c.backend.store.setVM(k, nil)
+				c.backend.store.setVMI(k, nil)
+			}
+		}
+	}
+}
+
+func (c *cache) start(ctx context.Context, namespace string, running *sync.WaitGroup) {
+	s := c.backend.store
+	virt, core := c.backend.actor.raw, c.backend.actor.kube.CoreV1().RESTClient()
+	instances := "/apis/kubevirt.io/v1/namespaces/" + namespace + "/virtualmachineinstances"
+	claims := "/api/v1/namespaces/" + namespace + "/persistentvolumeclaims"
+	hasVM := func(m *machine) bool { return m.vm != nil }
+	hasVMI := func(m *machine) bool { return m.vmi != nil }
+	watchKind[wireVM](ctx, c, virt, running, vmPath(namespace), &table[*vmRecord]{
+		set: s.setVM, present: func() []key { return s.keys(namespace, hasVM) }, read: c.synced(namespace, vmPath(namespace)),
+	})
+	watchKind[wireVMI](ctx, c, virt, running, instances, &table[*vmiRecord]{
+		set: s.setVMI, present: func() []key { return s.keys(namespace, hasVMI) }, read: c.synced(namespace, instances),
+	})
+	watchKind[wirePVC](ctx, c, core, running, claims, &table[*claimRecord]{
+		set: s.setClaim, present: func() []key { return s.claimsOf(namespace) }, read: func() {},
+	})
+}
+
+// watchKind runs one reflector.
+func watchKind[W any, R record, P wire[W, R]](ctx context.Context, c *cache, client rest.Interface, running *sync.WaitGroup, path string, into *table[R]) {
+	from := &source[W, R, P]{client: client, path: path, contact: func(err error) { c.contact(path, err, into.read) }}
+	reflector := clientcache.NewReflectorWithOptions(from.listWatch(), runtime.Object(R(nil)), into, clientcache.ReflectorOptions{
+		Name: path, Backoff: &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second},
+	})
+	running.Go(func() { reflector.RunWithContext(ctx) })
+}
+
+// synced notes that a resource of a namespace has been read once.
+func (c *cache) synced(namespace, path string) func() {
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if w := c.watched[namespace]; w != nil {
+			w.synced[path] = true
+		}
+	}
+}
+
+// has reports whether the machines of the namespace are known.
+func (c *cache) has(namespace string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.watched[namespace]
+	return w != nil && len(w.synced) == machineKinds
+}
+
+// ready reports whether all namespaces have been known at one time.
+func (c *cache) ready() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.wasUp {
+		c.wasUp = true
+		for _, namespace := range c.wanted {
+			if w := c.watched[namespace]; w == nil || len(w.synced) < machineKinds {
+				c.wasUp = false
+			}
+		}
+	}
+	return c.wasUp
+}
+
+// contact notes whether the API server answers. A missing right is an answer: there is nothing to read.
+func (c *cache) contact(path string, err error, read func()) {
+	if err != nil && apierrors.IsForbidden(err) {
+		c.backend.rights.lacks(right("list and watch "+resourceIn(path)), namespaceIn(path))
+		read()
+		err = nil
+	}
+	lost := unanswered(err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !lost {
+		delete(c.failing, path)
+	} else if c.failing[path].IsZero() {
+		c.failing[path] = c.backend.Now()
+	}
+	c.backend.notice(c.longestFailure(), err)
+}
+
+// longestFailure is since when the API server has not answered, if that is long enough to matter.
+func (c *cache) longestFailure() time.Time {
+	var since time.Time
+	for _, began := range c.failing {
+		if since.IsZero() || began.Before(since) {
+			since = began
+		}
+	}
+	if since.IsZero() || c.backend.Now().Sub(since) < lostAfter {
+		return time.Time{}
+	}
+	return since
+}
+
+// notice tells people and machines when the API server is lost and when it is back.
+func (b *Backend) notice(lost time.Time, err error) {
+	was := b.store.lostSince()
+	if was.IsZero() == lost.IsZero() {
+		return
+	}
+	b.store.setLost(lost)
+	if lost.IsZero() {
+		b.metrics.up.Set(1)
+		b.Logger.Info("the cluster's API answers again", "away", b.Now().Sub(was))
+		return
+	}
+	b.metrics.up.Set(0)
+	b.Logger.Error("the cluster's API does not answer; reads go on from memory", "since", lost, "err", err)
+}
+
+// unanswered tells errors of the connection and of an ailing server from its considered answers.
+func unanswered(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return true
+	}
+	code := status.Status().Code
+	return code == 429 || code >= 500
+}
+
+// table is where a reflector puts the objects of one resource of one namespace.
+type table[R record] struct {
+	set     func(k key, object R) // nil when it is gone
+	present func() []key
+	read    func() // all is there
+}
+
+func (t *table[R]) Add(object any) error    { return t.Update(object) }
+func (t *table[R]) Resync() error           { return nil }
+func (t *table[R]) Update(object any) error { r := object.(R); t.set(r.id().key, r); return nil }
+func (t *table[R]) Delete(object any) error { t.set(object.(R).id().key, nil); return nil }
+
+// Replace takes over a complete list: what is not in it is gone.
+func (t *table[R]) Replace(objects []any, _ string) error {
+	gone := map[key]bool{}
+	for _, k := range t.present() {
+		gone[k] = true
+	}
+	for _, object := range objects {
+		r := object.(R)
+		delete(gone, r.id().key)
+		t.set(r.id().key, r)
+	}
+	for k := range gone {
+		t.set(k, nil)
+	}
+	t.read()
+	return nil
+}

@@ -1,0 +1,162 @@
+package kubevirt
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
+	"github.com/kubevirt-redfish/kubevirt-redfish/redfish"
+)
+
+// Convention is how a machine's canonical id is made.
+type Convention string
+
+const (
+	// Enhanced ids are "<namespace>.<name>".
+	Enhanced Convention = "enhanced"
+	// Legacy ids are the bare name of the VM. A name that an earlier one of the caller's chassis has too
+	// keeps its enhanced id.
+	Legacy Convention = "legacy"
+)
+
+// enhanced is the id that names the machine whatever the convention is.
+func (k key) enhanced() string { return k.namespace + "." + k.name }
+
+// found is a machine as the store had it at one moment.
+type found struct {
+	*machine
+	epoch uint64
+	lost  time.Time
+	// id is the machine's canonical id for the caller.
+	id redfish.SystemID
+}
+
+// find is the machine that the id means to the caller; its machine is nil when there is none that the caller
+// may see. The configured convention is tried first, the other one is an alias.
+func (s *store) find(who auth.Principal, id string, convention Convention) found {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	f := found{epoch: s.epoch, lost: s.lost, id: redfish.SystemID(id)}
+	if convention == Enhanced {
+		if f.machine = s.byKey(who, id); f.machine != nil {
+			return f
+		}
+		f.machine = s.byName(who, id)
+	} else if f.machine = s.byName(who, id); f.machine == nil {
+		f.machine = s.byKey(who, id)
+	}
+	if f.machine != nil {
+		f.id = s.canonical(who, f.key, convention)
+	}
+	return f
+}
+
+func (s *store) byKey(who auth.Principal, id string) *machine {
+	namespace, name, ok := strings.Cut(id, ".") // a namespace has no dots, a name may
+	if !ok {
+		return nil
+	}
+	m := s.machines[key{namespace, name}]
+	if m == nil || !s.visible(who, m) {
+		return nil
+	}
+	return m
+}
+
+// byName is the machine of that name in the first of the caller's chassis that has one.
+func (s *store) byName(who auth.Principal, name string) *machine {
+	for i := range s.exposure.Chassis() {
+		if m := s.inChassis(who, i, name); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// inChassis is the machine of that name in the chassis, if the caller may see it.
+func (s *store) inChassis(who auth.Principal, i int, name string) *machine {
+	chassis := &s.exposure.Chassis()[i]
+	if !who.Grants.Has(chassis.Name) {
+		return nil
+	}
+	k := key{chassis.Namespace, name}
+	if _, member := s.members[i].set[k]; !member {
+		return nil
+	}
+	return s.machines[k]
+}
+
+// visible reports whether a chassis of the caller contains the machine.
+func (s *store) visible(who auth.Principal, m *machine) bool {
+	for _, i := range m.chassis {
+		if who.Grants.Has(s.exposure.Chassis()[i].Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// canonical is the machine's canonical id for the caller. The caller holds the lock.
+func (s *store) canonical(who auth.Principal, k key, convention Convention) redfish.SystemID {
+	if convention == Legacy {
+		if first := s.byName(who, k.name); first != nil && first.key == k {
+			return redfish.SystemID(k.name)
+		}
+	}
+	return redfish.SystemID(k.enhanced())
+}
+
+// canonicals are the canonical ids of many machines.
+func (s *store) canonicals(who auth.Principal, keys []key, convention Convention) []redfish.SystemID {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	ids := make([]redfish.SystemID, len(keys))
+	for i, k := range keys {
+		ids[i] = s.canonical(who, k, convention)
+	}
+	return ids
+}
+
+// resolve is the canonical id of the machine with that name in the named chassis; empty when the caller may
+// see none.
+func (s *store) resolve(who auth.Principal, in auth.ChassisName, name string, convention Convention) redfish.SystemID {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for i, c := range s.exposure.Chassis() {
+		if c.Name == in {
+			if m := s.inChassis(who, i, name); m != nil {
+				return s.canonical(who, m.key, convention)
+			}
+		}
+	}
+	return ""
+}
+
+// tasks are the tasks of the machines that the caller may see.
+func (s *store) tasks(who auth.Principal, now time.Time, convention Convention) []redfish.Task {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var all []redfish.Task
+	for _, m := range s.machines {
+		if t := taskOf(m, now); t != nil && s.visible(who, m) {
+			t.System = s.canonical(who, m.key, convention)
+			all = append(all, *t)
+		}
+	}
+	slices.SortFunc(all, func(a, b redfish.Task) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return all
+}
+
+// granted are the chassis that the caller is granted, in configured order, and their indexes.
+func (s *store) granted(who auth.Principal) (chassis []*auth.Chassis, indexes []int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := s.exposure.Chassis()
+	for i := range all {
+		if who.Grants.Has(all[i].Name) {
+			chassis, indexes = append(chassis, &all[i]), append(indexes, i)
+		}
+	}
+	return chassis, indexes
+}

@@ -1,0 +1,148 @@
+package kubevirt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kubevirt-redfish/kubevirt-redfish/redfish"
+)
+
+// worker does what follows from the state of machines and not from a request: it carries out held power-ons
+// and finds out what instance types mean. All it needs to know stands on the objects, so that it may be ended
+// at any point and go on in another process.
+type worker struct {
+	backend *Backend
+	queue   workqueue.TypedRateLimitingInterface[key]
+}
+
+// First and longest pause before a failed step is tried again.
+const (
+	retryFirst   = 200 * time.Millisecond
+	retryLongest = 30 * time.Second
+)
+
+// stepTimeout bounds one step of the worker.
+const stepTimeout = 30 * time.Second
+
+func newWorker(b *Backend) *worker {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[key](retryFirst, retryLongest)
+	return &worker{backend: b, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
+}
+
+// noticed is told of every change of a machine.
+func (w *worker) noticed(k key, m *machine) {
+	if m.vm != nil && (m.hold.waiting() || m.needsExpansion()) {
+		w.queue.Add(k)
+	}
+}
+
+// run works until ctx ends.
+func (w *worker) run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, w.queue.ShutDown)
+	defer stop()
+	for {
+		k, over := w.queue.Get()
+		if over {
+			return
+		}
+		w.handle(ctx, k)
+		w.queue.Done(k)
+	}
+}
+
+func (w *worker) handle(ctx context.Context, k key) {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	m := w.backend.store.get(k)
+	if m == nil || m.vm == nil {
+		w.queue.Forget(k)
+		return
+	}
+	err := errors.Join(w.backend.expand(ctx, m), w.backend.finish(ctx, m))
+	if err != nil {
+		w.backend.Logger.Warn("background work is tried again", "namespace", k.namespace, "system", k.enhanced(), "err", err)
+		w.queue.AddRateLimited(k)
+		return
+	}
+	w.queue.Forget(k)
+}
+
+// finish takes the next step of a held power-on. Each step tests that the power-on is still held as it was
+// read, so that a reset in between cancels it, and a step that another replica takes too is taken once.
+func (b *Backend) finish(ctx context.Context, m *machine) error {
+	if !m.hold.waiting() || m.hold.Version > powerOnVersion || !m.vm.deleted.IsZero() {
+		return nil
+	}
+	c, ok := holdStep(m, b.Now())
+	if !ok {
+		return nil
+	}
+	err := b.actor.act(ctx, m, c)
+	switch {
+	case err == nil:
+		b.Logger.Info("held power-on", "system", m.enhanced(), "namespace", m.namespace, "step", string(c.do), "strategy", string(c.to))
+		return nil
+	case apierrors.IsNotFound(err), overtaken(err):
+		return nil // somebody changed the machine; that change brings us back here
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+		failed := m.hold.ended(holdFailed, reasonOf(err), b.Now())
+		return b.actor.act(ctx, m, call{do: annotate, hold: failed}) //nolint:wrapcheck // only retried
+	default:
+		return err //nolint:wrapcheck // only retried
+	}
+}
+
+// holdStep is the next call of a held power-on; none while it has to wait.
+func holdStep(m *machine, now time.Time) (call, bool) {
+	done := m.hold.ended(holdDone, "", now)
+	switch to := m.startStrategy(); {
+	case m.live() && !m.ending():
+		return call{do: annotate, hold: done}, true // it is on
+	case m.live():
+		return call{}, false
+	case m.wanted():
+		return call{do: annotate, hold: done}, true // it will be
+	case m.vm.strategy == once, m.vm.strategy == halted && to == once && m.vmi != nil:
+		return call{}, false // the ended instance is still in the way
+	case m.vm.strategy == halted && to == manual:
+		return call{do: setStrategy, to: manual}, true // then a request, see below
+	case m.vm.strategy == halted:
+		return call{do: setStrategy, to: to, hold: done}, true
+	default:
+		return call{do: request}, true
+	}
+}
+
+// expand finds out what the VM's instance type and preference make of it.
+func (b *Backend) expand(ctx context.Context, m *machine) error {
+	if !m.needsExpansion() || !b.rights.has(rightExpand) {
+		return nil
+	}
+	path := "/apis/subresources.kubevirt.io/v1/namespaces/" + m.namespace + "/virtualmachines/" + m.name + "/expand-spec"
+	text, err := b.actor.raw.Get().AbsPath(path).DoRaw(ctx)
+	switch {
+	case err != nil && refusedByRBAC(err):
+		b.rights.lacks(rightExpand, m.namespace)
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("expanding the instance type: %w", err)
+	}
+	var object wireVM
+	if err := json.Unmarshal(text, &object); err != nil {
+		return fmt.Errorf("decoding an expanded VM: %w", err)
+	}
+	h := object.Spec.Template.Spec.hardware()
+	h.sizesFrom(object.Spec.DataVolumeTemplates)
+	b.store.setExpanded(m.vm, &h)
+	return nil
+}
+
+var _ redfish.Backend = (*Backend)(nil)
