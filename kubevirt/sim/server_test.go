@@ -1,0 +1,102 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"kubevirt.io/client-go/kubevirt"
+
+	"github.com/kubevirt-redfish/kubevirt-redfish/kubevirt/sim"
+)
+
+const (
+	patience = 20 * time.Second
+	glance   = 5 * time.Millisecond
+)
+
+// cluster is a simulated cluster with its clients.
+type cluster struct {
+	*sim.Server
+	virt kubevirt.Interface
+	kube kubernetes.Interface
+}
+
+func start(t *testing.T, o sim.Options) cluster {
+	t.Helper()
+	s, err := sim.Start(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return clients(t, s, sim.DefaultUser)
+}
+
+func clients(t *testing.T, s *sim.Server, user string) cluster {
+	t.Helper()
+	virt, err := kubevirt.NewForConfig(s.RESTConfigFor(user))
+	require.NoError(t, err)
+	kube, err := kubernetes.NewForConfig(s.RESTConfigFor(user))
+	require.NoError(t, err)
+	return cluster{s, virt, kube}
+}
+
+// immediate is a cluster in which nothing takes time.
+func immediate() *sim.Delays { return &sim.Delays{} }
+
+func (c cluster) vm(t *testing.T, name string) *kubevirtv1.VirtualMachine {
+	t.Helper()
+	vm, err := c.virt.KubevirtV1().VirtualMachines("cp1").Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	return vm
+}
+
+// eventually waits until the VM's printable status is one of those wanted.
+func (c cluster) eventually(t *testing.T, name string, want kubevirtv1.VirtualMachinePrintableStatus) {
+	t.Helper()
+	require.Eventually(t, func() bool { return c.vm(t, name).Status.PrintableStatus == want }, patience, glance,
+		"%s never became %s", name, want)
+}
+
+func TestDefaultFleetRunsOneOfThreeMachines(t *testing.T) {
+	c := start(t, sim.Options{Fleet: sim.DefaultFleet()})
+	vms, err := c.virt.KubevirtV1().VirtualMachines("cp1").List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	states := map[string]kubevirtv1.VirtualMachinePrintableStatus{}
+	for _, vm := range vms.Items {
+		states[vm.Name] = vm.Status.PrintableStatus
+	}
+	require.Equal(t, map[string]kubevirtv1.VirtualMachinePrintableStatus{"node-0": "Running", "node-1": "Stopped", "node-2": "Stopped"}, states)
+
+	vmi, err := c.virt.KubevirtV1().VirtualMachineInstances("cp1").Get(t.Context(), "node-0", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, kubevirtv1.Running, vmi.Status.Phase)
+	require.NotEmpty(t, vmi.Status.NodeName)
+	require.Equal(t, "02:00:00:c1:00:00", vmi.Status.Interfaces[0].MAC)
+	require.Equal(t, c.vm(t, "node-0").Spec.Template.Spec.Domain.Firmware.UUID, vmi.Spec.Domain.Firmware.UUID)
+	require.Equal(t, "root", vmi.Annotations[sim.BootedFrom])
+}
+
+func TestStartRunsAndStopEndsAMachine(t *testing.T) {
+	c := start(t, sim.Options{Fleet: sim.DefaultFleet(), Delays: immediate()})
+	api := c.virt.KubevirtV1().VirtualMachines("cp1")
+	require.NoError(t, api.Start(t.Context(), "node-1", &kubevirtv1.StartOptions{}))
+	c.eventually(t, "node-1", kubevirtv1.VirtualMachineStatusRunning)
+	require.Equal(t, kubevirtv1.RunStrategyAlways, *c.vm(t, "node-1").Spec.RunStrategy)
+
+	before, err := c.virt.KubevirtV1().VirtualMachineInstances("cp1").Get(t.Context(), "node-1", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NoError(t, api.Restart(t.Context(), "node-1", &kubevirtv1.RestartOptions{}))
+	require.Eventually(t, func() bool {
+		vmi, err := c.virt.KubevirtV1().VirtualMachineInstances("cp1").Get(t.Context(), "node-1", metav1.GetOptions{})
+		return err == nil && vmi.UID != before.UID && vmi.IsRunning()
+	}, patience, glance)
+
+	zero := int64(0)
+	require.NoError(t, api.Stop(t.Context(), "node-1", &kubevirtv1.StopOptions{GracePeriod: &zero}))
+	c.eventually(t, "node-1", kubevirtv1.VirtualMachineStatusStopped)
+	pods, err := c.kube.CoreV1().Pods("cp1").List(t.Context(), metav1.ListOptions{LabelSelector: "vm.kubevirt.io/name=node-1"})
+	require.NoError(t, err)
+	require.Empty(t, pods.Items)
+}
