@@ -55,11 +55,13 @@ type Machine interface {
 	Reset(ctx context.Context, how ResetType) (TaskID, error)
 }
 
-// Version identifies a state. Two equal versions of one thing are the same state.
+// Version identifies a state. Two equal versions of machines are the same state of the same machine, since
+// one URI may name different machines for different callers.
 type Version struct {
-	// Object counts the changes of the thing itself.
+	// Object counts the changes of all machines, and is that of the last one of this machine; of a list it
+	// counts the changes of the list.
 	Object uint64
-	// Service counts the changes that concern everything, as the loss of the platform.
+	// Service counts the changes that concern everything, as the loss of the platform or a new exposure.
 	Service uint64
 }
 

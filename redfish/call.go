@@ -24,14 +24,16 @@ type call struct {
 	service *Service
 	r       *http.Request
 	who     auth.Principal
+	match   mux.RouteMatch
 	vars    map[string]string
 	route   *route
-	id      string
+	id      [1]string // the request's id, a header value as it is
 	began   time.Time
 	status  int
 	bytes   int
 	system  SystemID    // the machine that the request is about
 	changes []slog.Attr // what a change was about, for the audit record
+	err     error       // why the request failed
 }
 
 // WriteHeader remembers the status.
@@ -55,10 +57,10 @@ func (c *call) Write(b []byte) (int, error) {
 // serve does everything up to the answer. The order is that of DSP0266: the protocol version, then who asks,
 // then what is there, then whether it is allowed.
 func (c *call) serve() error {
-	if v := c.r.Header.Get("OData-Version"); v != "" && v != "4.0" {
+	if v := c.r.Header["Odata-Version"]; len(v) > 0 && v[0] != headerODataVersion[0] {
 		return &Error{Status: http.StatusPreconditionFailed, Message: MsgHeaderInvalid, Args: []string{"OData-Version"}}
 	}
-	trimSlash(c.r)
+	c.trimSlash()
 	if !isOpen(c.r) {
 		who, err := c.service.Authenticator.Authenticate(c.r)
 		if err != nil {
@@ -69,11 +71,10 @@ func (c *call) serve() error {
 	if err := c.resolveAlias(); err != nil {
 		return err
 	}
-	var match mux.RouteMatch
-	if !c.service.router.Match(c.r, &match) || match.MatchErr != nil {
+	if !c.service.router.Match(c.r, &c.match) || c.match.MatchErr != nil {
 		return c.unknownURI()
 	}
-	c.route, c.vars = match.Handler.(*route), match.Vars
+	c.route, c.vars = c.match.Handler.(*route), c.match.Vars
 	return c.route.serve(c)
 }
 
@@ -88,13 +89,14 @@ func (c *call) unknownURI() error {
 
 // fail answers with the error body that belongs to err.
 func (c *call) fail(err error) {
+	c.err = err
 	if c.status != 0 {
-		c.service.Logger.Warn("request failed after its answer began", "request", c.id, "err", err)
+		c.service.Logger.Warn("request failed after its answer began", "request", c.id[0], "err", err)
 		return
 	}
 	told := asError(c.r.URL.Path, err)
-	if told.Status >= http.StatusInternalServerError {
-		c.service.Logger.Error("request failed", "request", c.id, "path", c.r.URL.Path, "user", c.who.User, "err", err)
+	if told.Status >= http.StatusInternalServerError && told.Err != nil {
+		c.service.Logger.Error("request failed", "request", c.id[0], "path", c.r.URL.Path, "user", c.who.User, "err", err)
 	}
 	header := c.Header()
 	switch told.Status {
@@ -113,14 +115,19 @@ func (c *call) fail(err error) {
 func (c *call) reply(status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		panic(fmt.Errorf("encoding an answer: %w", err)) // our own types: a defect, answered as one
+		panic(fmt.Errorf("encode an answer: %w", err)) // our own types: a defect, answered as one
 	}
+	c.send(status, headerJSON, text)
+}
+
+// send sends a body, or for HEAD only its headers.
+func (c *call) send(status int, contentType []string, body []byte) {
 	header := c.Header()
-	header["Content-Type"] = headerJSON
-	header.Set("Content-Length", strconv.Itoa(len(text)))
+	header["Content-Type"] = contentType
+	header.Set("Content-Length", strconv.Itoa(len(body)))
 	c.WriteHeader(status)
 	if c.r.Method != http.MethodHead {
-		_, _ = c.Write(text) // the client is gone: nothing to tell it
+		_, _ = c.Write(body) // the client is gone: nothing to tell it
 	}
 }
 
@@ -137,28 +144,34 @@ func (c *call) recover() {
 		panic(reason)
 	}
 	c.service.metrics.panics.Inc()
-	c.service.Logger.Error("panic", "request", c.id, "path", c.r.URL.Path, "err", fmt.Sprint(reason), "stack", string(debug.Stack()))
+	c.service.Logger.Error("panic", "request", c.id[0], "path", c.r.URL.Path, "err", fmt.Sprint(reason), "stack", string(debug.Stack()))
 	if c.status == 0 {
 		c.fail(&Error{Status: http.StatusInternalServerError, Message: MsgInternalError})
 	}
 }
 
-// record leaves the access record and the metrics of the request, and the audit record of a change.
+// record leaves the access record and the metrics of the request, and the audit record of a change. Neither
+// has a query, a body or a header of the request.
 func (c *call) record() {
 	took := c.service.Now().Sub(c.began)
 	c.service.metrics.observe(c.route, c.r.Method, c.status, took)
 	log, ctx := c.service.Logger, c.r.Context()
-	if log.Enabled(ctx, slog.LevelInfo) {
-		log.LogAttrs(ctx, slog.LevelInfo, "request",
-			slog.String("request", c.id), slog.String("method", c.r.Method), slog.String("path", c.r.URL.Path),
-			slog.Int("status", c.status), slog.String("user", string(c.who.User)), slog.String("from", c.r.RemoteAddr),
-			slog.Duration("took", took), slog.Int("bytes", c.bytes))
+	from, _, _ := net.SplitHostPort(c.r.RemoteAddr)
+	log.LogAttrs(ctx, slog.LevelInfo, "request",
+		slog.String("request", c.id[0]), slog.String("method", c.r.Method), slog.String("path", c.r.URL.Path),
+		slog.String("system", string(c.system)), slog.String("user", string(c.who.User)), slog.String("from", from),
+		slog.Int("status", c.status), slog.Int("bytes", c.bytes), slog.Duration("took", took))
+	if c.changes == nil {
+		return
 	}
-	if c.changes != nil {
-		from, _, _ := net.SplitHostPort(c.r.RemoteAddr)
-		attrs := append([]slog.Attr{slog.String("request", c.id), slog.String("user", string(c.who.User)), slog.String("from", from)}, c.changes...)
-		log.LogAttrs(ctx, slog.LevelInfo, "audit", append(attrs, slog.Int("status", c.status))...)
+	attrs := append([]slog.Attr{
+		slog.String("request", c.id[0]), slog.String("user", string(c.who.User)), slog.String("from", from),
+		slog.String("system", string(c.system)), slog.Int("status", c.status),
+	}, c.changes...)
+	if c.err != nil {
+		attrs = append(attrs, slog.String("err", c.err.Error()))
 	}
+	log.LogAttrs(ctx, slog.LevelInfo, "audit", attrs...)
 }
 
 // requestID takes the client's id when it is short and harmless in a log, else makes one.

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"net/http"
-	"strconv"
 )
 
 // edmx is the OData metadata document: references to the schemas in use, and the entity container, which
@@ -64,14 +63,8 @@ func metadata(c *call) error {
 	if err != nil {
 		return fmt.Errorf("encode the metadata document: %w", err)
 	}
-	text = append([]byte(xml.Header), text...)
-	header := c.Header()
-	header["Content-Type"] = headerXML
-	header.Set("Content-Length", strconv.Itoa(len(text)))
-	c.WriteHeader(http.StatusOK)
-	if c.r.Method != http.MethodHead {
-		_, _ = c.Write(text) // the client is gone: nothing to tell it
-	}
+	c.Header()["Allow"] = c.route.allow
+	c.send(http.StatusOK, headerXML, append([]byte(xml.Header), text...))
 	return nil
 }
 
@@ -97,6 +90,7 @@ func odata(c *call) error {
 		m.Kind = "Singleton"
 		body.Value = append(body.Value, m)
 	}
+	c.Header()["Allow"] = c.route.allow
 	c.reply(http.StatusOK, body)
 	return nil
 }

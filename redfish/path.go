@@ -33,15 +33,20 @@ func isOpen(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && openURIs[r.URL.Path]
 }
 
+// rewrite makes the request one for another path, as which it is answered and recorded.
+func (c *call) rewrite(path string) {
+	c.r = c.r.WithContext(c.r.Context())
+	target := *c.r.URL
+	target.Path, target.RawPath = path, ""
+	c.r.URL = &target
+}
+
 // trimSlash makes the two forms of every URI, with and without a slash at the end, the same one. Clients
 // follow no redirect on a POST, so there is none.
-func trimSlash(r *http.Request) {
-	path := r.URL.Path
-	if len(path) < 2 || path[len(path)-1] != '/' {
-		return
+func (c *call) trimSlash() {
+	if path := c.r.URL.Path; len(path) > 1 && path[len(path)-1] == '/' {
+		c.rewrite(path[:len(path)-1])
 	}
-	r.URL.Path = path[:len(path)-1]
-	r.URL.RawPath = ""
 }
 
 // machine is the machine that {SystemId} names, when the caller may see it.
@@ -87,9 +92,10 @@ func (c *call) resolveAlias() error {
 	if err != nil {
 		return err //nolint:wrapcheck // classified as it is
 	}
-	c.r.URL.Path = systemsURI + "/" + string(id)
+	path := systemURI(id)
 	if deeper {
-		c.r.URL.Path += "/" + rest
+		path += "/" + rest
 	}
+	c.rewrite(path)
 	return nil
 }

@@ -32,7 +32,7 @@ func reset(c *call) error {
 	task, err := m.Reset(c.r.Context(), how)
 	switch {
 	case errors.Is(err, ErrConflict):
-		return &Error{Status: http.StatusConflict, Message: MsgActionParameterValueConflict, Args: []string{"ResetType", asked}, Detail: reason(err), Err: err}
+		return &Error{Status: http.StatusConflict, Message: MsgActionParameterValueConflict, Args: []string{"ResetType", asked}, Err: err}
 	case err != nil:
 		return err //nolint:wrapcheck // classified as it is
 	case task != "":
@@ -40,12 +40,4 @@ func reset(c *call) error {
 	}
 	c.noContent()
 	return nil
-}
-
-// reason is what a refusal may tell the client.
-func reason(err error) string {
-	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
-		return refusal.Reason
-	}
-	return ""
 }

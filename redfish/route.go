@@ -15,7 +15,7 @@ type route struct {
 	path string
 	// get answers GET and HEAD; nil where there is nothing to read, as at an action.
 	get reader
-	// raw answers GET and HEAD of what is no resource, as $metadata.
+	// raw answers GET and HEAD of what is no resource, as a task monitor.
 	raw  handler
 	post operation
 
@@ -107,7 +107,6 @@ func (rt *route) read(c *call) error {
 		return err
 	}
 	if rt.raw != nil {
-		c.Header()["Allow"] = rt.allow
 		return rt.raw(c)
 	}
 	if rt.get == nil {

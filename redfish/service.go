@@ -72,11 +72,11 @@ func New(opts Options) *Service {
 
 // ServeHTTP answers one request: it gives it an id, survives its panics, and leaves one record of it.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{service: s, ResponseWriter: w, r: r, began: s.Now(), id: s.requestID(r)}
+	c := &call{service: s, ResponseWriter: w, r: r, began: s.Now(), id: [1]string{s.requestID(r)}}
 	header := w.Header()
 	header["Odata-Version"] = headerODataVersion
 	header["Cache-Control"] = headerNoStore
-	header["X-Request-Id"] = []string{c.id}
+	header["X-Request-Id"] = c.id[:]
 	defer c.record()
 	defer c.recover()
 	if err := c.serve(); err != nil {

@@ -52,6 +52,7 @@ func serviceRootResource(s *Service) resource {
 
 // versions is the answer at /redfish.
 func versions(c *call) error {
+	c.Header()["Allow"] = c.route.allow
 	c.reply(http.StatusOK, map[string]string{"v1": rootURI + "/"})
 	return nil
 }

@@ -1,0 +1,189 @@
+package redfish_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/kubevirt-redfish/kubevirt-redfish/redfish"
+	"github.com/kubevirt-redfish/kubevirt-redfish/test/conformance"
+)
+
+// failure is all that a client sees of a failed request: the status, every header but the length, and of each
+// message its key and its arguments.
+type failure struct {
+	status   int
+	headers  map[string]string
+	messages [][]string
+}
+
+// failed is a failure with the headers that every one has.
+func failed(status int, messages ...[]string) failure {
+	return failure{status, map[string]string{
+		"Cache-Control": "no-store", "Content-Type": "application/json", "Odata-Version": "4.0", "X-Request-Id": "0123456789abcdef",
+	}, messages}
+}
+
+func (f failure) with(header, value string) failure { f.headers[header] = value; return f }
+
+func failureOf(t *testing.T, resp *http.Response) failure {
+	t.Helper()
+	text := read(t, resp)
+	require.NoError(t, conformance.FromEnv(t).ErrorBody([]byte(text)))
+	var body struct {
+		Error struct {
+			Code string
+			Info []redfish.Message `json:"@Message.ExtendedInfo"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &body))
+	require.Equal(t, body.Error.Info[0].MessageID, body.Error.Code)
+	got := failure{status: resp.StatusCode, headers: map[string]string{}}
+	for name, values := range resp.Header {
+		require.Len(t, values, 1, name)
+		got.headers[name] = values[0]
+	}
+	require.Equal(t, fmt.Sprint(len(text)), got.headers["Content-Length"])
+	delete(got.headers, "Content-Length")
+	for _, m := range body.Error.Info {
+		got.messages = append(got.messages, append([]string{strings.TrimPrefix(m.MessageID, "Base.1.22.")}, m.MessageArgs...))
+	}
+	return got
+}
+
+const (
+	node0 = "/redfish/v1/Systems/cp1.node-0"
+	reset = "/Actions/ComputerSystem.Reset"
+	on    = `{"ResetType":"On"}`
+)
+
+// secret stands in causes that only the log may have.
+var errSecret = errors.New("token=hunter2")
+
+func TestEveryFailureIsARedfishError(t *testing.T) { // HTTP-07, HTTP-14, AUTH-05
+	refused := func(kind error) error {
+		return &redfish.Refusal{Kind: kind, Reason: "The cluster says no.", Err: errSecret}
+	}
+	type changes = func(*redfish.Options, *fleet)
+	platform := func(err error) changes { return func(_ *redfish.Options, f *fleet) { f.err = err } }
+	resetting := func(err error) changes {
+		return func(_ *redfish.Options, f *fleet) {
+			f.machines[0].reset = func(redfish.ResetType) (redfish.TaskID, error) { return "", err }
+		}
+	}
+	post := func(as, uri, body string) *http.Request { return request(http.MethodPost, uri, as, body) }
+	get := func(as, uri string) *http.Request { return request(http.MethodGet, uri, as, "") }
+	header := func(r *http.Request, name, value string) *http.Request { r.Header.Set(name, value); return r }
+	missing := func(uri string) failure { return failed(404, []string{"ResourceMissingAtURI", uri}) }
+	unauthorized := failed(401, []string{"AccessUnauthorized"}).with("Www-Authenticate", `Basic realm="KubeVirt Redfish", charset="UTF-8"`)
+	later := failed(503, []string{"ServiceTemporarilyUnavailable", "5"}).with("Retry-After", "5")
+	laterWithReason := failed(503, []string{"ServiceTemporarilyUnavailable", "5"}, []string{"GeneralError"}).with("Retry-After", "5")
+	notAllowed := func(allow string) failure { return failed(405, []string{"OperationNotAllowed"}).with("Allow", allow) }
+	parameter := func(message ...string) failure { return failed(400, message) }
+	const action = "ComputerSystem.Reset"
+
+	tests := map[string]struct {
+		request *http.Request
+		setup   changes
+		want    failure
+	}{
+		"400 malformed JSON":           {post("admin", node0+reset, `{"ResetType":`), nil, failed(400, []string{"MalformedJSON"})},
+		"400 no JSON object":           {post("admin", node0+reset, `["On"]`), nil, failed(400, []string{"UnrecognizedRequestBody"})},
+		"400 null":                     {post("admin", node0+reset, `null`), nil, failed(400, []string{"UnrecognizedRequestBody"})},
+		"400 two documents":            {post("admin", node0+reset, on+on), nil, failed(400, []string{"MalformedJSON"})},
+		"400 missing parameter":        {post("admin", node0+reset, `{}`), nil, parameter("ActionParameterMissing", action, "ResetType")},
+		"400 no body":                  {post("admin", node0+reset, ""), nil, parameter("ActionParameterMissing", action, "ResetType")},
+		"400 unknown parameter":        {post("admin", node0+reset, `{"ResetType":"On","Delay":1}`), nil, parameter("ActionParameterUnknown", action, "Delay")},
+		"400 number":                   {post("admin", node0+reset, `{"ResetType":7}`), nil, parameter("ActionParameterValueTypeError", "7", "ResetType", action)},
+		"400 null parameter":           {post("admin", node0+reset, `{"ResetType":null}`), nil, parameter("ActionParameterValueTypeError", "null", "ResetType", action)},
+		"400 unlisted value":           {post("admin", node0+reset, `{"ResetType":"Nmi"}`), nil, parameter("ActionParameterValueNotInList", "Nmi", "ResetType", action)},
+		"400 other case":               {post("admin", node0+reset, `{"ResetType":"on"}`), nil, parameter("ActionParameterValueNotInList", "on", "ResetType", action)},
+		"400 long value is cut":        {post("admin", node0+reset, `{"ResetType":"`+strings.Repeat("x", 9999)+`"}`), nil, parameter("ActionParameterValueNotInList", strings.Repeat("x", 64)+"…", "ResetType", action)},
+		"401 without credentials":      {get("", "/redfish/v1/Systems"), nil, unauthorized},
+		"401 with wrong ones":          {get("stranger", node0), nil, unauthorized},
+		"401 before 404":               {get("", "/redfish/v1/Nonsense"), nil, unauthorized},
+		"401 before 304":               {header(get("", node0), "If-None-Match", "*"), nil, unauthorized},
+		"401 before 405":               {request(http.MethodDelete, "/redfish/v1", "", ""), nil, unauthorized},
+		"401 before the body is read":  {post("", node0+reset, `{`), nil, unauthorized},
+		"401 at an alias":              {get("", "/redfish/v1/Chassis/cp1/Systems/node-0"), nil, unauthorized},
+		"403 for a role without right": {post("reader", "/redfish/v1/Systems/cp2.node-0"+reset, on), nil, failed(403, []string{"InsufficientPrivilege"})},
+		"403 before the body is read":  {post("reader", "/redfish/v1/Systems/cp2.node-0"+reset, `{`), nil, failed(403, []string{"InsufficientPrivilege"})},
+		"404 hidden, not 403":          {post("reader", node0+reset, on), nil, missing(node0 + reset)},
+		"404 hidden machine":           {get("reader", node0), nil, missing(node0)},
+		"404 hidden chassis":           {get("reader", "/redfish/v1/Chassis/cp1"), nil, missing("/redfish/v1/Chassis/cp1")},
+		"404 hidden task":              {get("reader", "/redfish/v1/TaskService/Tasks/cp1.held.a1"), nil, missing("/redfish/v1/TaskService/Tasks/cp1.held.a1")},
+		"404 hidden task monitor":      {get("reader", "/redfish/v1/TaskService/TaskMonitors/cp1.held.a1"), nil, missing("/redfish/v1/TaskService/TaskMonitors/cp1.held.a1")},
+		"404 hidden at an alias":       {get("reader", "/redfish/v1/Chassis/cp1/Systems/node-0"), nil, missing("/redfish/v1/Chassis/cp1/Systems/node-0")},
+		"404 reset of an unknown one":  {post("admin", "/redfish/v1/Systems/cp1.nope"+reset, on), nil, missing("/redfish/v1/Systems/cp1.nope" + reset)},
+		"404 PATCH of an unknown one":  {request(http.MethodPatch, "/redfish/v1/Systems/cp1.nope", "admin", "{}"), nil, missing("/redfish/v1/Systems/cp1.nope")},
+		"404 unknown URI":              {get("admin", "/redfish/v1/Nonsense"), nil, missing("/redfish/v1/Nonsense")},
+		"404 double slash":             {get("admin", "/redfish/v1//Systems"), nil, missing("/redfish/v1//Systems")},
+		"404 unknown action":           {post("admin", node0+"/Actions/ComputerSystem.Explode", "{}"), nil, failed(404, []string{"ActionNotSupported", "ComputerSystem.Explode"})},
+		"404 unknown media action":     {post("admin", node0+"/VirtualMedia/Floppy/Actions/VirtualMedia.InsertMedia", "{}"), nil, failed(404, []string{"ActionNotSupported", "VirtualMedia.InsertMedia"})},
+		"405 DELETE of a system":       {request(http.MethodDelete, node0, "admin", ""), nil, notAllowed("GET, HEAD")},
+		"405 PUT of a system":          {request(http.MethodPut, node0, "admin", "{}"), nil, notAllowed("GET, HEAD")},
+		"405 GET of an action":         {get("admin", node0+reset), nil, notAllowed("POST")},
+		"405 POST to sessions":         {post("admin", "/redfish/v1/SessionService/Sessions", "{}"), nil, notAllowed("GET, HEAD")},
+		"409 not in this state":        {post("admin", node0+reset, on), resetting(refused(redfish.ErrConflict)), failed(409, []string{"ActionParameterValueConflict", "ResetType", "On"}, []string{"GeneralError"})},
+		"412 other OData version":      {header(get("admin", node0), "OData-Version", "4.1"), nil, failed(412, []string{"HeaderInvalid", "OData-Version"})},
+		"413 large body":               {post("admin", node0+reset, `{"ResetType":"`+strings.Repeat("x", 200_000)+`"}`), nil, failed(413, []string{"PayloadTooLarge"})},
+		"415 form":                     {header(post("admin", node0+reset, on), "Content-Type", "application/x-www-form-urlencoded"), nil, failed(415, []string{"UnrecognizedRequestBody"})},
+		"500 panic":                    {get("admin", node0), func(o *redfish.Options, _ *fleet) { o.Backend = nil }, failed(500, []string{"InternalError"})},
+		"500 unknown cause":            {get("admin", node0), platform(errSecret), failed(500, []string{"InternalError"})},
+		"501 invented method":          {request("BREW", node0, "admin", ""), nil, failed(501, []string{"OperationNotAllowed"})},
+		"501 unsupported query":        {get("admin", "/redfish/v1/Systems?$filter=Name%20eq%20x"), nil, failed(501, []string{"QueryParameterUnsupported", "$filter"})},
+		"501 encoded dollar":           {get("admin", "/redfish/v1/Systems?a=b&%24top=1"), nil, failed(501, []string{"QueryParameterUnsupported", "$top"})},
+		"503 state not known yet":      {get("admin", node0), platform(redfish.ErrNotReady), later},
+		"503 collection":               {get("admin", "/redfish/v1/Chassis"), platform(redfish.ErrNotReady), later},
+		"503 platform down":            {post("admin", node0+reset, on), resetting(refused(redfish.ErrUnavailable)), laterWithReason},
+		"503 service lacks a right":    {post("admin", node0+reset, on), resetting(refused(redfish.ErrForbidden)), laterWithReason},
+		"503 platform too slow":        {post("admin", node0+reset, on), resetting(fmt.Errorf("call: %w", context.DeadlineExceeded)), later},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := odd()
+			opts := options(f)
+			if test.setup != nil {
+				test.setup(&opts, f)
+			}
+			resp := serve(t, redfish.New(opts), test.request)
+			require.Equal(t, test.want, failureOf(t, resp))
+			if test.setup == nil {
+				require.Empty(t, f.machines[0].resets, "refused requests do nothing")
+			}
+		})
+	}
+}
+
+func TestCausesStayInTheLog(t *testing.T) {
+	f := odd()
+	f.err = errSecret
+	resp := serve(t, redfish.New(options(f)), request(http.MethodGet, node0, "admin", ""))
+	require.NotContains(t, read(t, resp), "hunter2")
+}
+
+func TestAFailedHEADHasNoBody(t *testing.T) {
+	s := redfish.New(options(odd()))
+	get := serve(t, s, request(http.MethodGet, "/redfish/v1/Nonsense", "admin", ""))
+	head := serve(t, s, request(http.MethodHead, "/redfish/v1/Nonsense", "admin", ""))
+	require.Equal(t, http.StatusNotFound, head.StatusCode)
+	require.Empty(t, read(t, head))
+	require.True(t, maps.EqualFunc(get.Header, head.Header, func(a, b []string) bool { return a[0] == b[0] }))
+}
+
+func TestTheServiceLivesOnAfterAPanic(t *testing.T) {
+	f := odd()
+	f.machines[0].reset = func(redfish.ResetType) (redfish.TaskID, error) { panic("token=hunter2") }
+	s := redfish.New(options(f))
+	resp := serve(t, s, request(http.MethodPost, node0+reset, "admin", on))
+	require.Equal(t, http.StatusInternalServerError, resp.StatusCode)
+	require.NotContains(t, read(t, resp), "hunter2")
+	require.Equal(t, http.StatusOK, serve(t, s, request(http.MethodGet, node0, "admin", "")).StatusCode)
+}
