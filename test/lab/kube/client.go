@@ -101,7 +101,7 @@ func (k *Client) send(ctx context.Context, method, path, contentType string, bod
 		return 0, err
 	}
 	request.Header.Set("Content-Type", contentType)
-	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Accept", "*/*") // JSON; virt-api refuses application/json for verbs that answer nothing
 	if k.token != "" {
 		request.Header.Set("Authorization", "Bearer "+k.token)
 	}
