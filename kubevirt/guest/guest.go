@@ -47,8 +47,12 @@ type Guest struct {
 	booted  time.Time // power or the last reset
 	pressed time.Time // the ACPI button
 	paused  time.Time // zero while running
+	reset   bool      // a reset came while paused
 	ended   State
 }
+
+// Behave replaces how the guest acts, also on what it has not finished yet.
+func (g *Guest) Behave(b Behaviour) { g.behaviour = b }
 
 // Start gives power to a machine.
 func Start(m Machine, b Behaviour, now time.Time) *Guest {
@@ -80,7 +84,7 @@ func (g *Guest) State(now time.Time) State {
 		return Crashed
 	case g.reached(g.offAt(), now):
 		return Off
-	case !g.pressed.IsZero() && g.hearsACPI() && !now.Before(g.upAt()):
+	case g.reached(g.pressed, now) && g.hearsACPI() && !now.Before(g.upAt()):
 		return ShuttingDown
 	case g.boot.Outcome == Booted && !now.Before(g.upAt()):
 		return Up
@@ -108,24 +112,33 @@ func (g *Guest) NextChange(now time.Time) time.Time {
 }
 
 // PowerButton asks the guest to shut down, by ACPI or through its agent. Pressing again has no effect;
-// a guest that is still booting acts once it is up, since the host repeats its request.
+// a guest that is still booting acts once it is up, since the host repeats its request, and a paused one once
+// it goes on.
 func (g *Guest) PowerButton(now time.Time) {
-	if g.pressed.IsZero() {
-		g.pressed = g.guestTime(now)
+	switch {
+	case !g.pressed.IsZero():
+	case !g.paused.IsZero():
+		g.pressed = g.paused.Add(1)
+	default:
+		g.pressed = now
 	}
 }
 
 // Reset is a hardware reset or the guest's own reboot: everything boots again in the same process, with
-// the machine as it was at the start, unless the machine terminates on reboot.
+// the machine as it was at the start, unless the machine terminates on reboot. A paused guest boots once it
+// goes on.
 func (g *Guest) Reset(now time.Time) {
 	if g.State(now).Final() {
 		return
 	}
-	if g.machine.TerminateOnReboot {
+	switch {
+	case g.machine.TerminateOnReboot:
 		g.ended = Off
-		return
+	case !g.paused.IsZero():
+		g.reset = true
+	default:
+		g.bootAgain(now)
 	}
-	g.bootAgain(g.guestTime(now))
 }
 
 // SoftReboot is the power button used to reboot: ignored by a guest that does not hear it and has no agent.
@@ -156,6 +169,11 @@ func (g *Guest) Resume(now time.Time) {
 	}
 	stood := now.Sub(g.paused)
 	g.paused = time.Time{}
+	if g.reset {
+		g.reset = false
+		g.bootAgain(now)
+		return
+	}
 	g.booted = g.booted.Add(stood)
 	if !g.pressed.IsZero() {
 		g.pressed = g.pressed.Add(stood)

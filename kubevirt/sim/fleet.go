@@ -3,13 +3,16 @@ package sim
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	goruntime "runtime"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -107,16 +110,26 @@ func (f Fleet) seed(v *virt.Virt) error {
 		})
 	}
 	all = append(all, own...)
-	for _, last := range []bool{false, true} {
-		for _, m := range all {
-			if (m.typ == resource.VirtualMachines) == last {
-				if err := v.Seed(m.typ, m.draft); err != nil {
-					return err
-				}
-			}
+	defer v.Settle()
+	var vms errgroup.Group
+	vms.SetLimit(goruntime.GOMAXPROCS(0))
+	slices.SortStableFunc(all, func(a, b member) int { return cmp.Compare(a.rank(), b.rank()) })
+	for _, m := range all {
+		if m.typ == resource.VirtualMachines {
+			vms.Go(func() error { return v.Seed(m.typ, m.draft) })
+		} else if err := v.Seed(m.typ, m.draft); err != nil {
+			return err
 		}
 	}
-	return nil
+	return vms.Wait()
+}
+
+// rank puts VMs after everything that they may use.
+func (m member) rank() int {
+	if m.typ == resource.VirtualMachines {
+		return 1
+	}
+	return 0
 }
 
 type member struct {

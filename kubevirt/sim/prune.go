@@ -3,9 +3,11 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -94,8 +96,14 @@ func pruneMap(v map[string]any, t reflect.Type, path string, unknown *[]string) 
 	}
 }
 
+// fieldsOf remembers jsonFields: the types are few and never change.
+var fieldsOf sync.Map
+
 // jsonFields are the fields of a struct by their JSON names, embedded structs included.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
+	if known, ok := fieldsOf.Load(t); ok {
+		return known.(map[string]reflect.Type) //nolint:forcetypeassert // only stored below
+	}
 	fields := map[string]reflect.Type{}
 	for f := range t.Fields() {
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -105,12 +113,11 @@ func jsonFields(t reflect.Type) map[string]reflect.Type {
 			if e.Kind() == reflect.Pointer {
 				e = e.Elem()
 			}
-			for n, et := range jsonFields(e) {
-				fields[n] = et
-			}
+			maps.Copy(fields, jsonFields(e))
 		case name != "" && name != "-":
 			fields[name] = f.Type
 		}
 	}
+	fieldsOf.Store(t, fields)
 	return fields
 }

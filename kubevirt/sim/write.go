@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -116,7 +117,11 @@ func (a *api) parseDraft(w http.ResponseWriter, q *request, b []byte) (*store.Dr
 	if (kind.APIVersion != "" && kind.APIVersion != q.typ.APIVersion()) || (kind.Kind != "" && kind.Kind != q.typ.Kind) {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s", kind.Kind, kind.APIVersion, q.typ.Kind))
 	}
-	d, err := store.ParseDraft(b)
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, b); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	d, err := store.ParseDraft(compact.Bytes())
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}

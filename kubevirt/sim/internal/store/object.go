@@ -43,7 +43,7 @@ func (o *Object) Into(v any) error {
 	return nil
 }
 
-// Draft is an object being written: metadata decoded, everything else encoded by top-level field.
+// Draft is an object being written: metadata decoded, everything else encoded by top-level field, compact.
 type Draft struct {
 	Meta   metav1.ObjectMeta
 	Fields map[string]json.RawMessage
@@ -89,9 +89,7 @@ func (d *Draft) encode(t *resource.Type) ([]byte, error) {
 	b.Write(meta)
 	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
 		fmt.Fprintf(&b, ",%q:", name)
-		if err := json.Compact(&b, d.Fields[name]); err != nil {
-			return nil, fmt.Errorf("encode field %s: %w", name, err)
-		}
+		b.Write(d.Fields[name])
 	}
 	b.WriteByte('}')
 	return slices.Clone(b.Bytes()), nil

@@ -84,8 +84,11 @@ func admitVM(d *store.Draft, mutate func(*vmObject)) error {
 		}
 		d.Fields["spec"] = b
 	}
-	return deny("virtualmachine-validator.kubevirt.io", checkVM(vm)...)
+	return deny(vmWebhook, checkVM(vm)...)
 }
+
+// vmWebhook is the name of the webhook that checks VMs.
+const vmWebhook = "virtualmachine-validator.kubevirt.io"
 
 // cause is one reason of a refusal.
 type cause struct {

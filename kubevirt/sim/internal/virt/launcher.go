@@ -2,6 +2,7 @@ package virt
 
 import (
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -107,11 +108,11 @@ func (v *Virt) reconcilePod(key store.Key) error {
 	return ignoreNotFound(err)
 }
 
-// pickNode chooses a node by name, so that equal objects are spread the same way each time; "" with the
-// scheduler's reason when none fits.
-func (v *Virt) pickNode(selector map[string]string) (string, string) {
+// pickNode spreads instances over the nodes by their names, so that the same fleet always lies the same way;
+// "" with the scheduler's reason when no node fits.
+func (v *Virt) pickNode(vmi *vmiObject) (string, string) {
 	var fit, all []string
-	want := labels.SelectorFromSet(selector)
+	want := labels.SelectorFromSet(vmi.Spec.NodeSelector)
 	for _, o := range v.Store.List(resource.Nodes).Objects {
 		all = append(all, o.Meta.Name)
 		var n corev1.Node
@@ -122,13 +123,9 @@ func (v *Virt) pickNode(selector map[string]string) (string, string) {
 	if len(fit) == 0 {
 		return "", fmt.Sprintf("0/%d nodes are available: %d node(s) didn't match Pod's node affinity/selector.", len(all), len(all))
 	}
-	return fit[v.leastUsed(fit)], ""
-}
-
-func (v *Virt) leastUsed(nodes []string) int {
-	v.guests.mu.Lock()
-	defer v.guests.mu.Unlock()
-	return len(v.guests.byUID) % len(nodes)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(vmi.Namespace + "/" + vmi.Name)) // never fails
+	return fit[h.Sum32()%uint32(len(fit))], ""             //nolint:gosec // a handful of nodes
 }
 
 func (v *Virt) nodeDown(name string) bool {

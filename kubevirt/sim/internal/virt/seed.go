@@ -1,6 +1,7 @@
 package virt
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -19,8 +20,12 @@ import (
 // settled is how long a seeded guest has been up.
 const settled = time.Hour
 
+// Settle ends the seeding: what was stored until now is as it should be, or waits in the queue.
+func (v *Virt) Settle() { v.seeded = v.Store.Revision() }
+
 // Seed stores an object as if it had been there for a while: imports are done, and VMs that are to run do
-// so. It must be called before Run. Volumes must be seeded before the VMs that use them.
+// so. It must be called before Settle, and that before Run. Volumes must be seeded before the VMs that use
+// them. VMs may be seeded concurrently.
 func (v *Virt) Seed(t *resource.Type, d *store.Draft) error {
 	if !t.ClusterScoped {
 		if err := v.seedNamespace(d.Meta.Namespace); err != nil {
@@ -28,6 +33,8 @@ func (v *Virt) Seed(t *resource.Type, d *store.Draft) error {
 		}
 	}
 	switch t {
+	case resource.Namespaces:
+		return v.seedNamespace(d.Meta.Name)
 	case resource.VirtualMachines:
 		return v.seedVM(d)
 	case resource.DataVolumes:
@@ -46,7 +53,10 @@ func (v *Virt) seedNamespace(name string) error {
 	}
 	ns := &corev1.Namespace{Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}}
 	ns.Name, ns.Finalizers = name, []string{namespaceFinalizer}
-	return create(v.Store, resource.Namespaces, ns)
+	if err := create(v.Store, resource.Namespaces, ns); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
 }
 
 func (v *Virt) seedDataVolume(d *store.Draft) error {
@@ -59,6 +69,7 @@ func (v *Virt) seedDataVolume(d *store.Draft) error {
 		return err
 	}
 	if dv.Status.Phase != "" { // the fleet says how far it is
+		v.enqueue(resource.DataVolumes, keyOf(dv))
 		return create(v.Store, resource.DataVolumes, dv)
 	}
 	return v.createImported(dv)
@@ -80,18 +91,17 @@ func (v *Virt) createImported(dv *cdiv1beta1.DataVolume) error {
 }
 
 func (v *Virt) seedVM(d *store.Draft) error {
-	if err := v.AdmitCreate(resource.VirtualMachines, d); err != nil {
+	vm := &vmObject{ObjectMeta: d.Meta}
+	if err := json.Unmarshal(d.Fields["spec"], &vm.Spec); err != nil {
 		return fmt.Errorf("seed %s/%s: %w", d.Meta.Namespace, d.Meta.Name, err)
 	}
-	d.Meta.UID = uuid.NewUUID()
-	o, err := v.Store.Create(resource.VirtualMachines, d, store.Options{DryRun: true})
-	if err != nil {
-		return err
+	if vm.Spec.Template != nil {
+		setVMDefaults(&vm.Spec.Template.Spec)
 	}
-	vm := &vmObject{}
-	if err := o.Into(vm); err != nil {
-		return err
+	if err := deny(vmWebhook, checkVM(vm)...); err != nil {
+		return fmt.Errorf("seed %s/%s: %w", d.Meta.Namespace, d.Meta.Name, err)
 	}
+	vm.UID, vm.Generation = uuid.NewUUID(), 1
 	vm.Finalizers = append(vm.Finalizers, kubevirtv1.VirtualMachineControllerFinalizer)
 	for i := range vm.Spec.DataVolumeTemplates {
 		if err := v.createImported(newDataVolume(vm, &vm.Spec.DataVolumeTemplates[i])); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -103,8 +113,13 @@ func (v *Virt) seedVM(d *store.Draft) error {
 		return err
 	}
 	v.setVMStatus(vm, vmi, nil)
-	if err := create(v.Store, resource.VirtualMachines, vm); err != nil || vmi == nil {
+	v.users.set(keyOf(vm), vm)
+	if err := create(v.Store, resource.VirtualMachines, vm); err != nil {
 		return err
+	}
+	if vmi == nil {
+		v.enqueue(resource.VirtualMachines, keyOf(vm))
+		return nil
 	}
 	if err := create(v.Store, resource.VirtualMachineInstances, vmi); err != nil {
 		return err
@@ -124,7 +139,7 @@ func (v *Virt) settle(vm *vmObject) (*vmiObject, *corev1.Pod, error) {
 		return nil, nil, err
 	}
 	b := v.behaviour(vmi)
-	node, _ := v.pickNode(vmi.Spec.NodeSelector)
+	node, _ := v.pickNode(vmi)
 	if state, _ := v.volumesReady(vmi); state != volumesReady || node == "" || b.StartFail || b.Crash {
 		v.guests.forget(keyOf(vmi))
 		return nil, nil, nil

@@ -48,6 +48,7 @@ type Virt struct {
 	queue  workqueue.TypedDelayingInterface[item]
 	guests guests
 	users  volumeUsers
+	seeded uint64 // the revision after the last Seed: what is older needs no look
 }
 
 // item is one object to reconcile.
@@ -60,6 +61,7 @@ type item struct {
 func New(o Options) *Virt {
 	return &Virt{
 		Options: o,
+		seeded:  o.Store.Revision(),
 		queue:   workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[item]{Clock: o.Clock}),
 		guests:  guests{byUID: map[types.UID]*instance{}, byKey: map[store.Key]types.UID{}},
 		users:   volumeUsers{byVolume: map[store.Key]map[store.Key]struct{}{}},
@@ -110,11 +112,7 @@ func (v *Virt) enqueueAll(t *resource.Type) {
 
 // pump turns store events into work.
 func (v *Virt) pump(ctx context.Context, t *resource.Type) {
-	snap := v.Store.List(t)
-	for _, o := range snap.Objects {
-		watched[t](v, store.Event{Object: o})
-	}
-	seen := snap.Revision
+	seen := v.seeded
 	for {
 		events, upTo, changed, err := v.Store.Changes(t, seen)
 		if err != nil { // fell behind the history: look at everything again

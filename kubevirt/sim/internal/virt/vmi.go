@@ -105,7 +105,7 @@ func (v *Virt) schedule(vmi *vmiObject, since time.Duration) error {
 	if v.waits(vmi, v.Delays.Schedule-since) {
 		return nil
 	}
-	node, reason := v.pickNode(vmi.Spec.NodeSelector)
+	node, reason := v.pickNode(vmi)
 	if node == "" {
 		if err := v.changeLauncher(vmi, func(p *corev1.Pod) { v.setPodUnschedulable(p, reason) }); err != nil {
 			return err
@@ -202,6 +202,7 @@ type sight struct {
 	agent  bool
 	boots  int
 	booted string
+	did    string    // the Do annotation that was carried out
 	wake   time.Time // when to look again, zero for not before something happens
 }
 
@@ -211,9 +212,11 @@ func (v *Virt) look(vmi *vmiObject, pod *corev1.Pod) sight {
 	v.guests.use(keyOf(vmi), vmi.UID, func(in *instance) {
 		now := v.Clock.Now()
 		if in.guest == nil { // an instance that was there before this process
-			in.guest = guest.Start(v.machine(vmi), v.behaviour(vmi), now.Add(-time.Hour))
+			in.guest = guest.Start(v.machine(vmi), v.behaviour(vmi), now.Add(-settled))
 		}
-		act(in.guest, vmi.Annotations[Do], now)
+		in.guest.Behave(v.behaviour(vmi))
+		s.did = vmi.Annotations[Do]
+		act(in.guest, s.did, now)
 		deadline, grace := in.stop(vmi, pod, now)
 		switch state := in.guest.State(now); {
 		case state == guest.Off:
@@ -275,7 +278,9 @@ func (v *Virt) reportGuest(vmi *vmiObject, s sight, ready podReadiness) {
 	if vmi.Annotations == nil {
 		vmi.Annotations = map[string]string{}
 	}
-	delete(vmi.Annotations, Do)
+	if vmi.Annotations[Do] == s.did { // another one may have come meanwhile
+		delete(vmi.Annotations, Do)
+	}
 	vmi.Annotations[BootedFrom], vmi.Annotations[Boots] = s.booted, strconv.Itoa(s.boots)
 	v.setVMICondition(vmi, kubevirtv1.VirtualMachineInstanceReady, ready.status, ready.reason, ready.message)
 	if !s.agent {
