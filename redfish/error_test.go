@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -36,7 +37,9 @@ func (f failure) with(header, value string) failure { f.headers[header] = value;
 func failureOf(t *testing.T, resp *http.Response) failure {
 	t.Helper()
 	text := read(t, resp)
-	require.NoError(t, conformance.FromEnv(t).ErrorBody([]byte(text)))
+	if os.Getenv(conformance.EnvDir) != "" {
+		require.NoError(t, conformance.FromEnv(t).ErrorBody([]byte(text)))
+	}
 	var body struct {
 		Error struct {
 			Code string

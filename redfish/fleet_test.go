@@ -153,7 +153,7 @@ func (m *machine) with(change func(*machine)) *machine { change(m); return m }
 // odd has a machine of every kind that clients must be able to read.
 func odd() *fleet {
 	off := func(m *machine) {
-		m.Power, m.LastReset, m.HostName = redfish.PowerOff, time.Time{}, ""
+		m.Power, m.LastReset, m.HostName, m.Firmware.SecureNow = redfish.PowerOff, time.Time{}, "", false
 		m.Interfaces[0].Connected, m.Interfaces[0].Addresses = false, nil
 		m.KubeVirt.PrintableStatus, m.KubeVirt.Node, m.KubeVirt.InstanceUID, m.KubeVirt.Phase, m.KubeVirt.GuestAgent = "Stopped", "", "", "", false
 	}

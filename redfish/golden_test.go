@@ -44,7 +44,7 @@ func TestAnswersAreAsRecorded(t *testing.T) {
 			manager + "cp1.node-0/NetworkProtocol", manager + "cp1.node-0/VirtualMedia/Cd",
 		},
 		"chassis":       {chassis + "cp1.unschedulable", chassis + "cp1.named-like-a-chassis", chassis + "cp2", chassis + "empty"},
-		"off":           {system + "cp1.off", system + "cp1.off/EthernetInterfaces/default"},
+		"off":           {system + "cp1.off", system + "cp1.off/EthernetInterfaces/default", system + "cp1.off/SecureBoot"},
 		"unschedulable": {system + "cp1.unschedulable"},
 		"lost":          {system + "cp1.lost"},
 		"bios":          {system + "cp1.bios", system + "cp1.bios/Bios"},
