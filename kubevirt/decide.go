@@ -109,12 +109,7 @@ type decision struct {
 	moment
 }
 
-// hold is the annotation of a power-on that has to wait.
-func (d decision) hold() *powerOn {
-	return &powerOn{Version: powerOnVersion, ID: d.id, Reset: string(d.how), State: holdWaiting, Since: d.now.UTC().Truncate(time.Second)}
-}
-
-// on powers on: at once, or as soon as the instance that is going down has gone.
+// on powers on: at once, or as soon as the instance that is in the way has gone.
 func (d decision) on() plan {
 	m := d.m
 	switch {
@@ -122,132 +117,129 @@ func (d decision) on() plan {
 		return plan{held: true}
 	case m.paused() && !m.ending():
 		return plan{calls: []call{{do: unpause}}, shown: func(m *machine) bool { return !m.paused() }}
-	case m.live() && !m.ending(), m.comesBack():
-		return plan{}
-	case m.live():
-		return plan{held: true, calls: []call{{do: annotate, hold: d.hold()}}, shown: isHeld}
-	case m.wanted():
+	case m.live() && !m.ending(), m.comesBack(), !m.live() && m.wanted():
 		return plan{}
 	case m.vm.strategy == once:
-		// The ended instance is in the way: it goes when the machine is Halted, then the power-on follows.
-		return plan{held: true, calls: []call{{do: setStrategy, to: halted, keep: once, hold: d.hold()}}, shown: isHeld}
+		// The ended instance stays until the machine is Halted.
+		return d.held(call{do: setStrategy, to: halted, keep: once})
+	case m.live(), m.blocked():
+		return d.held(call{do: annotate})
 	default:
 		return plan{calls: d.startCalls(), shown: func(m *machine) bool { return m.live() || m.wanted() }}
 	}
 }
 
-// comesBack reports whether the instance that is ending is followed by a new one without further doing.
-func (m *machine) comesBack() bool {
-	if !m.ending() {
-		return false
+// held is a plan after which the worker powers on as soon as it can. The first call, which writes to the VM,
+// says so on it unless that stands there already.
+func (d decision) held(calls ...call) plan {
+	switch {
+	case !d.m.hold.waiting():
+		calls[0].hold = &powerOn{
+			Version: powerOnVersion, ID: d.id, Reset: string(d.how), State: holdWaiting, Since: d.now.UTC().Truncate(time.Second),
+		}
+	case calls[0].do == annotate:
+		calls = calls[1:]
 	}
-	// A stop request on a machine that is always on is a restart; without one, a deleted instance is replaced.
-	return m.requested(actionStart) || m.vm.strategy == always
+	id := d.id
+	return plan{held: true, calls: calls, shown: func(m *machine) bool {
+		return m.hold.waiting() || m.hold != nil && m.hold.ID == id
+	}}
 }
 
 // startCalls start a machine without a live instance and without a request.
 func (d decision) startCalls() []call {
 	m, to := d.m, d.m.startStrategy()
+	byRequest := call{do: start}
+	if !d.may.start {
+		byRequest.do = request
+	}
 	switch {
-	case m.vm.strategy != halted && d.may.start:
-		return []call{{do: start}}
 	case m.vm.strategy != halted:
-		return []call{{do: request}}
+		return []call{byRequest}
 	case to == always && d.may.start:
 		return []call{{do: start}}
-	case to == manual && d.may.start:
-		return []call{{do: setStrategy, to: manual}, {do: start}}
-	case to == manual:
-		return []call{{do: setStrategy, to: manual}, {do: request}}
+	case m.startsByRequest(to):
+		return []call{{do: setStrategy, to: to}, byRequest}
 	default:
 		return []call{{do: setStrategy, to: to}}
 	}
 }
 
-// startStrategy is the run strategy that a start gives to a Halted machine.
-func (m *machine) startStrategy() strategy {
-	for _, to := range []strategy{m.vm.annotations.StoppedRunStrategy, m.vm.annotations.RunStrategy} {
-		switch to {
-		case always, rerunOnFailure, manual, once:
-			return to
-		}
-	}
-	return always
-}
-
 // off powers off and gives up a held power-on.
 func (d decision) off(now bool) plan {
-	m := d.m
+	left := d.m
 	var calls []call
-	if m.hold.waiting() {
-		calls = append(calls, call{do: annotate, hold: m.hold.ended(holdCancelled, "Cancelled by "+string(d.how)+".", d.now)})
+	if left.hold.waiting() {
+		calls = append(calls, call{do: annotate, hold: left.hold.ended(holdCancelled, "Cancelled by "+string(d.how)+".", d.now)})
 	}
-	left := m
-	if m.requested(actionStart) {
-		// KubeVirt refuses a stop while a start is queued, and a Halted machine with one starts.
+	if left.requested(actionStart) && !d.stopReplacesRequests(now) {
+		// A Halted machine with a start request is started: virt-controller makes it Always.
 		calls = append(calls, call{do: unrequest})
-		left = m.withoutRequests()
+		left = left.withoutRequests()
 	}
-	switch {
-	case !left.live() && !left.wanted():
-	case left.live() && m.ending() && !m.comesBack() && (!now || m.vmi.hardware.grace == 0):
-	default:
+	if !left.goesOff() || now && d.canForce() {
 		calls = append(calls, d.stopCalls(now)...)
 	}
 	if calls == nil {
 		return plan{}
 	}
-	return plan{calls: calls, shown: func(m *machine) bool {
-		return !m.hold.waiting() && (!m.live() || m.ending()) && !m.wantedSoon()
-	}}
+	return plan{calls: calls, shown: func(m *machine) bool { return !m.hold.waiting() && m.goesOff() }}
 }
 
-// withoutRequests is the machine as it is when its VM's pending requests are withdrawn.
-func (m *machine) withoutRequests() *machine {
-	vm, left := *m.vm, *m
-	vm.requests = nil
-	left.vm = &vm
-	return &left
+// stopReplacesRequests reports whether the stop subresource puts its request in the place of pending ones
+// (pkg/virt-api/rest/lifecycle.go: getChangeRequestJson).
+func (d decision) stopReplacesRequests(now bool) bool {
+	m := d.m
+	if !d.may.stop || !m.live() {
+		return false
+	}
+	return m.vm.strategy == manual || m.vm.strategy == rerunOnFailure || m.vm.strategy == halted && now && m.graceLeft()
 }
-
-// wantedSoon reports whether an instance is made or kept without further doing.
-func (m *machine) wantedSoon() bool { return !m.live() && m.wanted() || m.comesBack() }
 
 // stopCalls stop the instance, or keep one from being made.
 func (d decision) stopCalls(now bool) []call {
 	m := d.m
-	if !d.may.stop {
-		return d.stopWithoutRight(now)
+	switch {
+	case !d.may.stop, m.vm.strategy == once:
+		return d.halt(now) // the subresource makes a Once machine Halted too, and forgets what it was
+	case m.vm.strategy == rerunOnFailure && !m.live():
+		return d.halt(now) // the subresource needs an instance
+	default:
+		return []call{{do: stop, now: now && m.live()}}
 	}
-	if m.vm.strategy == once {
-		// The subresource makes the machine Halted and forgets what it was.
-		if !m.live() || !now {
-			return []call{{do: setStrategy, to: halted, keep: once}}
-		}
-		return []call{{do: annotate, keep: once}, {do: stop, now: true}}
-	}
-	if !m.live() && m.vm.strategy == rerunOnFailure {
-		return []call{{do: setStrategy, to: halted, keep: rerunOnFailure}} // the subresource needs an instance
-	}
-	return []call{{do: stop, now: now && m.live()}}
 }
 
-// stopWithoutRight stops by the run strategy alone, remembering the user's, and kills the launcher pod when
-// the guest is not to be asked.
-func (d decision) stopWithoutRight(now bool) []call {
-	m := d.m
+// halt stops by the run strategy, remembering the user's.
+func (d decision) halt(now bool) []call {
 	var calls []call
-	if m.vm.strategy != halted {
-		to := call{do: setStrategy, to: halted}
-		if m.vm.strategy != always {
-			to.keep = m.vm.strategy
-		}
-		calls = append(calls, to)
+	switch d.m.vm.strategy {
+	case halted:
+	case always:
+		calls = append(calls, call{do: setStrategy, to: halted})
+	default:
+		calls = append(calls, call{do: setStrategy, to: halted, keep: d.m.vm.strategy})
 	}
-	if now && m.live() && d.may.killPods {
-		calls = append(calls, call{do: kill})
+	if now {
+		calls = append(calls, d.force()...)
 	}
 	return calls
+}
+
+// canForce reports whether the end of the instance can still be hastened.
+func (d decision) canForce() bool {
+	return d.m.live() && d.m.graceLeft() && (d.may.stop || d.may.killPods)
+}
+
+// force ends an instance at once that is ending, or will be after the calls before.
+func (d decision) force() []call {
+	switch {
+	case !d.canForce():
+		return nil
+	case d.may.stop:
+		return []call{{do: stop, now: true}}
+	default:
+		return []call{{do: kill}}
+	}
 }
 
 // again restarts: with a new instance, so that changes of the definition apply. A machine that is off is
@@ -255,52 +247,42 @@ func (d decision) stopWithoutRight(now bool) []call {
 func (d decision) again(now bool) plan {
 	m := d.m
 	switch {
-	case !m.live():
+	case !m.live(), m.ending() && !(now && m.graceLeft()):
 		return d.on()
-	case m.ending():
-		return d.onAfter(now)
 	case m.vm.strategy == once:
-		calls := []call{{do: setStrategy, to: halted, keep: once, hold: d.hold()}}
-		if now {
-			calls = append(calls, call{do: stop, now: true})
-		}
-		return plan{held: true, calls: calls, shown: isHeld}
+		return d.held(d.halt(now)...)
+	case m.ending() && m.vm.strategy == always:
+		return plan{calls: d.forceRestart(), held: m.hold.waiting()}
+	case m.ending():
+		return d.held(append([]call{{do: annotate}}, d.force()...)...)
 	case !d.may.restart:
-		stops := d.stopWithoutRight(now)
-		stops[0].hold = d.hold()
-		return plan{held: true, calls: stops, shown: isHeld}
+		return d.held(d.halt(now)...)
 	default:
 		uid := m.vmi.uid
 		return plan{calls: []call{{do: restart, now: now}}, shown: func(m *machine) bool {
-			return m.vmi == nil || m.vmi.uid != uid || m.ending()
+			return !m.live() || m.vmi.uid != uid || m.ending()
 		}}
 	}
 }
 
-// onAfter powers on once the instance that is ending has gone, which is now forced if asked.
-func (d decision) onAfter(now bool) plan {
-	m := d.m
-	p := d.on()
-	forced := now && m.vmi.hardware.grace != 0
+// forceRestart hastens the end of the instance of a machine that is always on, and so comes back.
+func (d decision) forceRestart() []call {
 	switch {
-	case !forced:
-	case m.comesBack() && m.requested(actionStart) && d.may.restart:
-		// A graceful restart is under way: begin it anew without grace.
-		p = plan{calls: []call{{do: unrequest}, {do: restart, now: true}}}
-	case m.comesBack() && d.may.restart:
-		p = plan{calls: []call{{do: restart, now: true}}}
-	case !m.comesBack() && d.may.stop:
-		p.calls = append(p.calls, call{do: stop, now: true})
-	case d.may.killPods:
-		p.calls = append(p.calls, call{do: kill})
+	case !d.may.restart && d.may.killPods:
+		return []call{{do: kill}}
+	case !d.may.restart:
+		return nil
+	case d.m.requested(actionStart): // KubeVirt takes one restart at a time
+		return []call{{do: unrequest}, {do: restart, now: true}}
+	default:
+		return []call{{do: restart, now: true}}
 	}
-	return p
 }
 
 func (d decision) pause() plan {
 	m := d.m
 	switch {
-	case m.paused():
+	case m.paused() && !m.ending():
 		return plan{}
 	case !m.live() || m.ending() || m.vmi.phase != phaseRunning:
 		return plan{refused: "Only a running machine can be paused."}
@@ -318,5 +300,3 @@ func (d decision) resume() plan {
 	}
 	return plan{refused: "Only a paused machine can be resumed."}
 }
-
-func isHeld(m *machine) bool { return m.hold.waiting() }

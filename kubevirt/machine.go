@@ -45,7 +45,7 @@ const (
 
 // ending reports whether a live instance is on its way down.
 func (m *machine) ending() bool {
-	return m.live() && (!m.vmi.deleted.IsZero() || m.vmi.uid == m.stopping || m.requested(actionStop) || m.vm.strategy == halted)
+	return m.live() && (!m.vmi.deleted.IsZero() || m.vmi.uid == m.stopping || m.vm.strategy == halted)
 }
 
 // wanted reports whether KubeVirt will make an instance when there is none or the present one has ended
@@ -58,15 +58,75 @@ func (m *machine) wanted() bool {
 	case always:
 		return true
 	case once:
-		return m.vmi == nil
+		return m.vmi == nil || !m.vmi.deleted.IsZero()
 	case rerunOnFailure:
 		if m.vmi != nil {
-			return m.vmi.phase == phaseFailed
+			return m.vmi.phase == phaseFailed && m.vmi.uid != m.stopping
 		}
 		return m.vm.statusStrategy != rerunOnFailure
 	default:
 		return false
 	}
+}
+
+// comesBack reports whether the instance that is ending is followed by a new one without further doing. A
+// stop request on a machine that is always on is a restart; a deleted instance is replaced there.
+func (m *machine) comesBack() bool {
+	return m.ending() && (m.requested(actionStart) || m.vm.strategy == always || m.vm.strategy == once)
+}
+
+// goesOff reports whether the machine is off, or will be, without further doing.
+func (m *machine) goesOff() bool {
+	if m.live() {
+		return m.ending() && !m.comesBack()
+	}
+	return !m.wanted()
+}
+
+// graceLeft reports whether the live instance is given more time to end than KubeVirt's restart without grace
+// gives, which is a second.
+func (m *machine) graceLeft() bool {
+	grace := m.vmi.hardware.grace
+	return grace < 0 || grace > 1
+}
+
+// withoutRequests is the machine as it is when its VM's pending requests are withdrawn.
+func (m *machine) withoutRequests() *machine {
+	vm, left := *m.vm, *m
+	vm.requests = nil
+	left.vm, left.stopping = &vm, ""
+	return &left
+}
+
+// startStrategy is the run strategy that a start gives to a Halted machine.
+func (m *machine) startStrategy() strategy {
+	for _, to := range []strategy{m.vm.annotations.StoppedRunStrategy, m.vm.annotations.RunStrategy} {
+		switch to {
+		case always, rerunOnFailure, manual, once:
+			return to
+		}
+	}
+	return always
+}
+
+// blocked reports whether an ended instance has to go, which it does by itself, before a start can act:
+// RerunOnFailure and Once leave off a machine whose instance has ended, and KubeVirt refuses a start on a
+// failed one.
+func (m *machine) blocked() bool {
+	if m.vmi == nil || m.live() {
+		return false
+	}
+	if m.vm.strategy == halted {
+		to := m.startStrategy()
+		return to == once || to == rerunOnFailure
+	}
+	return m.vm.strategy == rerunOnFailure && m.vmi.phase == phaseFailed
+}
+
+// startsByRequest reports whether a Halted machine that is given the strategy needs a start request too. A
+// change to RerunOnFailure starts it only when virt-controller has seen it otherwise.
+func (m *machine) startsByRequest(to strategy) bool {
+	return to == manual || to == rerunOnFailure && m.vm.statusStrategy == rerunOnFailure
 }
 
 // paused reports whether the running guest is paused.

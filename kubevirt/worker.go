@@ -64,7 +64,7 @@ func (w *worker) handle(ctx context.Context, k key) {
 		w.queue.Forget(k)
 		return
 	}
-	err := errors.Join(w.backend.expand(ctx, m), w.backend.finish(ctx, m))
+	err := errors.Join(w.backend.finish(ctx, m), w.backend.expand(ctx, m))
 	if err != nil {
 		w.backend.Logger.Warn("background work is tried again", "namespace", k.namespace, "system", k.enhanced(), "err", err)
 		w.queue.AddRateLimited(k)
@@ -102,16 +102,14 @@ func (b *Backend) finish(ctx context.Context, m *machine) error {
 func holdStep(m *machine, now time.Time) (call, bool) {
 	done := m.hold.ended(holdDone, "", now)
 	switch to := m.startStrategy(); {
-	case m.live() && !m.ending():
-		return call{do: annotate, hold: done}, true // it is on
-	case m.live():
+	case m.live() && !m.ending(), !m.live() && m.wanted(): // it is on, or will be
+		return call{do: annotate, hold: done}, true
+	case m.live(), m.blocked(), m.vm.strategy == waitAsReceiver:
 		return call{}, false
-	case m.wanted():
-		return call{do: annotate, hold: done}, true // it will be
-	case m.vm.strategy == once, m.vm.strategy == halted && to == once && m.vmi != nil:
-		return call{}, false // the ended instance is still in the way
-	case m.vm.strategy == halted && to == manual:
-		return call{do: setStrategy, to: manual}, true // then a request, see below
+	case m.vm.strategy == once: // somebody gave it back while the ended instance was in the way
+		return call{do: setStrategy, to: halted, keep: once}, true
+	case m.vm.strategy == halted && m.startsByRequest(to): // then a request, see below
+		return call{do: setStrategy, to: to}, true
 	case m.vm.strategy == halted:
 		return call{do: setStrategy, to: to, hold: done}, true
 	default:
