@@ -56,7 +56,7 @@ func TestEnvironmentAndFlagProblems(t *testing.T) {
 		"KUBEVIRT_REDFISH_SERVER_TLS_ENABLED": "maybe",
 	})}
 	_, _, err := Load(source)
-	require.EqualError(t, err, `KUBEVIRT_REDFISH_SERVER_TLS_ENABLED: must be true or false, not "maybe"; `+
+	require.EqualError(t, err, source.Path+`: KUBEVIRT_REDFISH_SERVER_TLS_ENABLED: must be true or false, not "maybe"; `+
 		`--listen: must be host:port or :port, not "8443"; --metrics-listen: must be host:port or :port, not "x"`)
 }
 

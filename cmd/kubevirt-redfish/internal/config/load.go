@@ -46,20 +46,28 @@ func FindFile(flag string, lookup LookupEnv) (string, error) {
 }
 
 // Load reads, overrides and validates. The second result is what a person should know although it is no error. The
-// error is of type [Problems].
+// error names the file and wraps [Problems].
 func Load(s Source) (*Config, Problems, error) {
 	content, err := os.ReadFile(s.Path)
-	if err != nil {
-		return nil, nil, unreadable(s.Path, err)
-	}
-	return s.parse(content)
+	c := s.judge(content, err)
+	return c.Config, c.Warnings, c.Err
 }
 
-func unreadable(path string, err error) Problems {
-	if errors.Is(err, fs.ErrNotExist) {
-		return Problems{{Text: fmt.Sprintf("the file %s does not exist", path)}}
+// judge makes of one reading of the file what is reported about it.
+func (s Source) judge(content []byte, err error) Change {
+	var change Change
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = Problems{{Text: "the file does not exist"}}
+	case err != nil:
+		err = Problems{{Text: fmt.Sprintf("cannot be read: %v", err)}}
+	default:
+		change.Config, change.Warnings, err = s.parse(content)
 	}
-	return Problems{{Text: fmt.Sprintf("cannot read the file: %v", err)}}
+	if err != nil {
+		change.Err = fmt.Errorf("%s: %w", s.Path, err)
+	}
+	return change
 }
 
 func (s Source) parse(content []byte) (*Config, Problems, error) {

@@ -220,17 +220,18 @@ func TestUnknownKeysWarnWithTheNearestKnownOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, strings.Join(want, "; "), warnings.Error())
 
-	_, warnings, err = Load(Source{Path: written(t, content), Strict: true})
+	path := written(t, content)
+	_, warnings, err = Load(Source{Path: path, Strict: true})
 	require.Empty(t, warnings)
-	require.EqualError(t, err, strings.Join(want, "; "))
+	require.EqualError(t, err, path+": "+strings.Join(want, "; "))
 }
 
 func TestMissingFileIsAClearError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	_, _, err := Load(Source{Path: path})
-	require.EqualError(t, err, "the file "+path+" does not exist")
+	require.EqualError(t, err, path+": the file does not exist")
 	_, _, err = Load(Source{Path: t.TempDir()})
-	require.ErrorContains(t, err, "cannot read the file")
+	require.ErrorContains(t, err, "cannot be read")
 }
 
 func TestWhereTheFileIsLookedFor(t *testing.T) {

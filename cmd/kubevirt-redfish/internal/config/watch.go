@@ -42,7 +42,7 @@ func Watch(ctx context.Context, s Source, current *Config, report func(Change)) 
 			continue
 		}
 		known = now
-		report(s.change(content, err))
+		report(s.judge(content, err))
 	}
 }
 
@@ -57,12 +57,4 @@ func readingOf(content []byte, err error) reading {
 		return reading{error: err.Error()}
 	}
 	return reading{sum: sha256.Sum256(content)}
-}
-
-func (s Source) change(content []byte, err error) Change {
-	if err != nil {
-		return Change{Err: unreadable(s.Path, err)}
-	}
-	c, warnings, err := s.parse(content)
-	return Change{Config: c, Warnings: warnings, Err: err}
 }
