@@ -51,7 +51,7 @@ func (c *call) Write(b []byte) (int, error) {
 	}
 	n, err := c.ResponseWriter.Write(b)
 	c.bytes += n
-	return n, err //nolint:wrapcheck // a ResponseWriter's own error
+	return n, err
 }
 
 // serve does everything up to the answer. The order is that of DSP0266: the protocol version, then who asks,

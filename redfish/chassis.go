@@ -31,11 +31,11 @@ type chassisLinks struct {
 func chassisCollection(c *call) (content, error) {
 	configured, err := c.service.Backend.Chassis(c.who)
 	if err != nil {
-		return content{}, err //nolint:wrapcheck // classified as it is
+		return content{}, err
 	}
 	all, err := c.service.Backend.Machines(c.who)
 	if err != nil {
-		return content{}, err //nolint:wrapcheck // classified as it is
+		return content{}, err
 	}
 	key := chassisURI + "\x00" + c.who.Grants.Key()
 	var names []auth.ChassisName
@@ -107,7 +107,7 @@ func chassisSystems(c *call) (content, error) {
 func (c *call) configuredChassis() (*Chassis, error) {
 	all, err := c.service.Backend.Chassis(c.who)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // classified as it is
+		return nil, err
 	}
 	for i := range all {
 		if string(all[i].Name) == c.vars["ChassisId"] {

@@ -136,7 +136,7 @@ func systemCollection(c *call) (content, error) {
 func (c *call) listing(uri string, of schema, name string) (content, error) {
 	all, err := c.service.Backend.Machines(c.who)
 	if err != nil {
-		return content{}, err //nolint:wrapcheck // classified as it is
+		return content{}, err
 	}
 	return content{key: uri + "\x00" + c.who.Grants.Key(), version: all.Version, build: func() (resource, error) {
 		return newCollection(uri, of, name, linksTo(uri, all.IDs)), nil

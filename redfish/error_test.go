@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -34,9 +35,9 @@ func failed(status int, messages ...[]string) failure {
 
 func (f failure) with(header, value string) failure { f.headers[header] = value; return f }
 
-func failureOf(t *testing.T, resp *http.Response) failure {
+func failureOf(t *testing.T, resp *httptest.ResponseRecorder) failure {
 	t.Helper()
-	text := read(t, resp)
+	text := resp.Body.String()
 	if os.Getenv(conformance.EnvDir) != "" {
 		require.NoError(t, conformance.FromEnv(t).ErrorBody([]byte(text)))
 	}
@@ -48,8 +49,8 @@ func failureOf(t *testing.T, resp *http.Response) failure {
 	}
 	require.NoError(t, json.Unmarshal([]byte(text), &body))
 	require.Equal(t, body.Error.Info[0].MessageID, body.Error.Code)
-	got := failure{status: resp.StatusCode, headers: map[string]string{}}
-	for name, values := range resp.Header {
+	got := failure{status: resp.Code, headers: map[string]string{}}
+	for name, values := range resp.Header() {
 		require.Len(t, values, 1, name)
 		got.headers[name] = values[0]
 	}
@@ -156,7 +157,7 @@ func TestEveryFailureIsARedfishError(t *testing.T) { // HTTP-07, HTTP-14, AUTH-0
 			if test.setup != nil {
 				test.setup(&opts, f)
 			}
-			resp := serve(t, redfish.New(opts), test.request)
+			resp := serve(redfish.New(opts), test.request)
 			require.Equal(t, test.want, failureOf(t, resp))
 			if test.setup == nil {
 				require.Empty(t, f.machines[0].resets, "refused requests do nothing")
@@ -168,25 +169,25 @@ func TestEveryFailureIsARedfishError(t *testing.T) { // HTTP-07, HTTP-14, AUTH-0
 func TestCausesStayInTheLog(t *testing.T) {
 	f := odd()
 	f.err = errSecret
-	resp := serve(t, redfish.New(options(f)), request(http.MethodGet, node0, "admin", ""))
-	require.NotContains(t, read(t, resp), "hunter2")
+	resp := serve(redfish.New(options(f)), request(http.MethodGet, node0, "admin", ""))
+	require.NotContains(t, resp.Body.String(), "hunter2")
 }
 
 func TestAFailedHEADHasNoBody(t *testing.T) {
 	s := redfish.New(options(odd()))
-	get := serve(t, s, request(http.MethodGet, "/redfish/v1/Nonsense", "admin", ""))
-	head := serve(t, s, request(http.MethodHead, "/redfish/v1/Nonsense", "admin", ""))
-	require.Equal(t, http.StatusNotFound, head.StatusCode)
-	require.Empty(t, read(t, head))
-	require.True(t, maps.EqualFunc(get.Header, head.Header, func(a, b []string) bool { return a[0] == b[0] }))
+	get := serve(s, request(http.MethodGet, "/redfish/v1/Nonsense", "admin", ""))
+	head := serve(s, request(http.MethodHead, "/redfish/v1/Nonsense", "admin", ""))
+	require.Equal(t, http.StatusNotFound, head.Code)
+	require.Empty(t, head.Body.String())
+	require.True(t, maps.EqualFunc(get.Header(), head.Header(), func(a, b []string) bool { return a[0] == b[0] }))
 }
 
 func TestTheServiceLivesOnAfterAPanic(t *testing.T) {
 	f := odd()
 	f.machines[0].reset = func(redfish.ResetType) (redfish.TaskID, error) { panic("token=hunter2") }
 	s := redfish.New(options(f))
-	resp := serve(t, s, request(http.MethodPost, node0+reset, "admin", on))
-	require.Equal(t, http.StatusInternalServerError, resp.StatusCode)
-	require.NotContains(t, read(t, resp), "hunter2")
-	require.Equal(t, http.StatusOK, serve(t, s, request(http.MethodGet, node0, "admin", "")).StatusCode)
+	resp := serve(s, request(http.MethodPost, node0+reset, "admin", on))
+	require.Equal(t, http.StatusInternalServerError, resp.Code)
+	require.NotContains(t, resp.Body.String(), "hunter2")
+	require.Equal(t, http.StatusOK, serve(s, request(http.MethodGet, node0, "admin", "")).Code)
 }

@@ -64,9 +64,9 @@ func TestAnswersAreAsRecorded(t *testing.T) {
 			s := redfish.New(options(odd()))
 			answers := map[string]json.RawMessage{}
 			for _, uri := range uris {
-				resp := serve(t, s, request(http.MethodGet, uri, "admin", ""))
-				require.Equal(t, http.StatusOK, resp.StatusCode, uri)
-				answers[uri] = json.RawMessage(read(t, resp))
+				resp := serve(s, request(http.MethodGet, uri, "admin", ""))
+				require.Equal(t, http.StatusOK, resp.Code, uri)
+				answers[uri] = json.RawMessage(resp.Body.String())
 			}
 			golden(t, filepath.Join("testdata", name+".json"), answers)
 		})

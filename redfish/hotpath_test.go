@@ -1,3 +1,7 @@
+//go:build !race
+
+// Costs are those of the service alone: the race detector allocates itself.
+
 package redfish_test
 
 import (

@@ -59,10 +59,10 @@ func shorten(text string) string {
 func (c *call) object() (map[string]json.RawMessage, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxBody))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // classified as it is
+		return nil, err
 	}
 	if len(text) == 0 {
-		return nil, nil //nolint:nilnil // no body, no members
+		return nil, nil
 	}
 	if !isJSON(c.r.Header.Get("Content-Type")) {
 		return nil, &Error{Status: http.StatusUnsupportedMediaType, Message: MsgUnrecognizedRequestBody}

@@ -55,7 +55,7 @@ func (c *call) machine() (Machine, error) { return c.machineNamed(SystemID(c.var
 func (c *call) machineNamed(id SystemID) (Machine, error) {
 	m, err := c.service.Backend.Machine(c.who, id)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // classified as it is
+		return nil, err
 	}
 	c.system = m.ID()
 	return m, nil
@@ -90,7 +90,7 @@ func (c *call) resolveAlias() error {
 	name, rest, deeper := strings.Cut(rest, "/")
 	id, err := c.service.Backend.Resolve(c.who, auth.ChassisName(chassis), name)
 	if err != nil {
-		return err //nolint:wrapcheck // classified as it is
+		return err
 	}
 	path := systemURI(id)
 	if deeper {

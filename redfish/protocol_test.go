@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,9 +33,9 @@ func everywhere(t *testing.T, s http.Handler, as string) map[string]string {
 		if bodies[uri] != "" {
 			continue
 		}
-		resp := serve(t, s, request(http.MethodGet, uri, as, ""))
-		require.Equal(t, http.StatusOK, resp.StatusCode, uri)
-		bodies[uri] = read(t, resp)
+		resp := serve(s, request(http.MethodGet, uri, as, ""))
+		require.Equal(t, http.StatusOK, resp.Code, uri)
+		bodies[uri] = resp.Body.String()
 		for _, part := range strings.Split(bodies[uri], `"@odata.id":"`)[1:] {
 			linked, _, _ := strings.Cut(part, `"`)
 			queue = append(queue, linked)
@@ -49,19 +50,19 @@ func TestOpenURIsNeedNoCredentials(t *testing.T) { // AUTH-05
 	s := redfish.New(options(f))
 	for _, uri := range []string{"/redfish", "/redfish/", "/redfish/v1", "/redfish/v1/", "/redfish/v1/odata", "/redfish/v1/$metadata"} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			resp := serve(t, s, request(method, uri, "", ""))
-			require.Equal(t, http.StatusOK, resp.StatusCode, uri)
-			require.Equal(t, "GET, HEAD", resp.Header.Get("Allow"), uri)
+			resp := serve(s, request(method, uri, "", ""))
+			require.Equal(t, http.StatusOK, resp.Code, uri)
+			require.Equal(t, "GET, HEAD", resp.Header().Get("Allow"), uri)
 		}
 	}
-	resp := serve(t, s, request(http.MethodGet, "/redfish", "", ""))
-	require.Equal(t, `{"v1":"/redfish/v1/"}`, read(t, resp))
+	resp := serve(s, request(http.MethodGet, "/redfish", "", ""))
+	require.Equal(t, `{"v1":"/redfish/v1/"}`, resp.Body.String())
 }
 
 func TestMetadataNamesEverySchema(t *testing.T) {
 	s := redfish.New(options(odd()))
-	resp := serve(t, s, request(http.MethodGet, "/redfish/v1/$metadata", "", ""))
-	require.Equal(t, "application/xml", resp.Header.Get("Content-Type"))
+	resp := serve(s, request(http.MethodGet, "/redfish/v1/$metadata", "", ""))
+	require.Equal(t, "application/xml", resp.Header().Get("Content-Type"))
 	var doc struct {
 		References []struct {
 			URI     string `xml:"Uri,attr"`
@@ -75,7 +76,7 @@ func TestMetadataNamesEverySchema(t *testing.T) {
 			}
 		} `xml:"DataServices>Schema"`
 	}
-	require.NoError(t, xml.Unmarshal([]byte(read(t, resp)), &doc))
+	require.NoError(t, xml.Unmarshal([]byte(resp.Body.String()), &doc))
 	require.Equal(t, "ServiceRoot.v1_19_0.ServiceContainer", doc.Schemas[0].EntityContainer.Extends)
 	included := map[string]bool{}
 	for _, ref := range doc.References {
@@ -97,12 +98,12 @@ func TestASlashAtTheEndMakesNoDifference(t *testing.T) { // HTTP-06
 	s := redfish.New(options(odd()))
 	for uri := range everywhere(t, s, "reader") {
 		plain := strings.TrimSuffix(uri, "/")
-		a := serve(t, s, request(http.MethodGet, plain, "reader", ""))
-		b := serve(t, s, request(http.MethodGet, plain+"/", "reader", ""))
-		require.Equal(t, http.StatusOK, a.StatusCode, uri)
-		require.Equal(t, a.StatusCode, b.StatusCode, uri)
-		require.Equal(t, a.Header, b.Header, uri)
-		require.Equal(t, read(t, a), read(t, b), uri)
+		a := serve(s, request(http.MethodGet, plain, "reader", ""))
+		b := serve(s, request(http.MethodGet, plain+"/", "reader", ""))
+		require.Equal(t, http.StatusOK, a.Code, uri)
+		require.Equal(t, a.Code, b.Code, uri)
+		require.Equal(t, a.Header(), b.Header(), uri)
+		require.Equal(t, a.Body.String(), b.Body.String(), uri)
 		require.True(t, uri == "/redfish/v1/" || uri == plain, "%s ends with a slash", uri)
 	}
 }
@@ -110,11 +111,11 @@ func TestASlashAtTheEndMakesNoDifference(t *testing.T) { // HTTP-06
 func TestHEADIsGETWithoutItsBody(t *testing.T) { // HTTP-07
 	s := redfish.New(options(odd()))
 	for uri := range everywhere(t, s, "reader") {
-		get := serve(t, s, request(http.MethodGet, uri, "reader", ""))
-		head := serve(t, s, request(http.MethodHead, uri, "reader", ""))
-		require.Equal(t, get.StatusCode, head.StatusCode, uri)
-		require.Equal(t, get.Header, head.Header, uri)
-		require.Empty(t, read(t, head), uri)
+		get := serve(s, request(http.MethodGet, uri, "reader", ""))
+		head := serve(s, request(http.MethodHead, uri, "reader", ""))
+		require.Equal(t, get.Code, head.Code, uri)
+		require.Equal(t, get.Header(), head.Header(), uri)
+		require.Empty(t, head.Body.String(), uri)
 	}
 }
 
@@ -129,17 +130,33 @@ func TestURIsAreRelativeWhateverTheRequestSays(t *testing.T) { // HTTP-11, HTTP-
 		} {
 			r.Header.Set(name, value)
 		}
-		got := read(t, serve(t, s, r))
+		got := serve(s, r).Body.String()
 		require.Equal(t, want, got, uri)
 		require.NotContains(t, got, "://", uri)
 	}
 }
 
+func TestParallelReadsAnswerAsOne(t *testing.T) {
+	want := everywhere(t, redfish.New(options(odd())), "admin")
+	s := redfish.New(options(odd())) // with nothing rendered yet
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for uri, body := range want {
+				if got := serve(s, request(http.MethodGet, uri, "admin", "")).Body.String(); got != body {
+					t.Errorf("%s answers %s", uri, got)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
 func TestConditionalGET(t *testing.T) {
 	s := redfish.New(options(odd()))
-	full := serve(t, s, request(http.MethodGet, node0, "admin", ""))
-	etag := full.Header.Get("ETag")
-	require.Contains(t, read(t, full), `"@odata.etag":"\"`+strings.Trim(etag, `"`)+`\""`)
+	full := serve(s, request(http.MethodGet, node0, "admin", ""))
+	etag := full.Header().Get("ETag")
+	require.Contains(t, full.Body.String(), `"@odata.etag":"\"`+strings.Trim(etag, `"`)+`\""`)
 	tests := map[string]struct {
 		sent []string
 		want int
@@ -158,12 +175,12 @@ func TestConditionalGET(t *testing.T) {
 			for _, method := range []string{http.MethodGet, http.MethodHead} {
 				r := request(method, node0, "admin", "")
 				r.Header["If-None-Match"] = test.sent
-				resp := serve(t, s, r)
-				require.Equal(t, test.want, resp.StatusCode)
-				require.Equal(t, etag, resp.Header.Get("ETag"))
+				resp := serve(s, r)
+				require.Equal(t, test.want, resp.Code)
+				require.Equal(t, etag, resp.Header().Get("ETag"))
 				if test.want == http.StatusNotModified {
-					require.Empty(t, read(t, resp))
-					require.Empty(t, resp.Header.Get("Content-Length"))
+					require.Empty(t, resp.Body.String())
+					require.Empty(t, resp.Header().Get("Content-Length"))
 				}
 			}
 		})
@@ -177,8 +194,8 @@ func TestETagsIgnoreClocksAndFollowChanges(t *testing.T) { // HTTP-01
 	opts.Now = func() time.Time { return now }
 	s := redfish.New(opts)
 	look := func(uri string) (string, string) {
-		resp := serve(t, s, request(http.MethodGet, uri, "admin", ""))
-		return resp.Header.Get("ETag"), read(t, resp)
+		resp := serve(s, request(http.MethodGet, uri, "admin", ""))
+		return resp.Header().Get("ETag"), resp.Body.String()
 	}
 	const manager = "/redfish/v1/Managers/cp1.node-0"
 	managerTag, managerBody := look(manager)
@@ -227,7 +244,7 @@ func TestRequestIDs(t *testing.T) {
 			if test.sent != nil {
 				r.Header["X-Request-Id"] = test.sent
 			}
-			require.Equal(t, []string{test.want}, serve(t, s, r).Header["X-Request-Id"])
+			require.Equal(t, []string{test.want}, serve(s, r).Header()["X-Request-Id"])
 		})
 	}
 }
@@ -238,7 +255,7 @@ func TestGeneratedRequestIDsDiffer(t *testing.T) {
 	s := redfish.New(opts)
 	seen := map[string]bool{}
 	for range 100 {
-		id := serve(t, s, request(http.MethodGet, "/redfish", "", "")).Header.Get("X-Request-Id")
+		id := serve(s, request(http.MethodGet, "/redfish", "", "")).Header().Get("X-Request-Id")
 		require.Regexp(t, "^[0-9a-f]{16}$", id)
 		seen[id] = true
 	}
@@ -247,10 +264,10 @@ func TestGeneratedRequestIDsDiffer(t *testing.T) {
 
 func TestUnknownQueryParametersAreIgnored(t *testing.T) {
 	s := redfish.New(options(odd()))
-	want := read(t, serve(t, s, request(http.MethodGet, node0, "admin", "")))
+	want := serve(s, request(http.MethodGet, node0, "admin", "")).Body.String()
 	for _, query := range []string{"?unknown", "?a=1&b=$c", "?only", "?$expand=.($levels=1)", "?%24expand=*", "?&&", "?a%"} {
 		r := request(http.MethodGet, node0, "admin", "")
 		r.URL.RawQuery = query[1:]
-		require.Equal(t, want, read(t, serve(t, s, r)), query)
+		require.Equal(t, want, serve(s, r).Body.String(), query)
 	}
 }

@@ -23,7 +23,7 @@ func recorded(t *testing.T, f *fleet, r *http.Request) (records []map[string]any
 	opts.Logger = slog.New(slog.NewJSONHandler(&text, nil))
 	now := then
 	opts.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
-	body := read(t, serve(t, redfish.New(opts), r))
+	body := serve(redfish.New(opts), r).Body.String()
 	for line := range strings.Lines(text.String()) {
 		var record map[string]any
 		require.NoError(t, json.Unmarshal([]byte(line), &record))
@@ -149,7 +149,7 @@ func TestMetricsOfRequests(t *testing.T) {
 		request("BREW", "/redfish", "admin", ""), request("STEW", "/redfish", "admin", ""),
 		request(http.MethodPost, node0+reset, "admin", on), request(http.MethodPost, "/redfish/v1/Systems/cp1.off"+reset, "admin", on),
 	} {
-		serve(t, s, r)
+		serve(s, r)
 	}
 	require.Equal(t, map[string]float64{
 		"kubevirt_redfish_http_requests_total GET /redfish/v1/Systems/{SystemId} 200":                               2,

@@ -34,7 +34,7 @@ func reset(c *call) error {
 	case errors.Is(err, ErrConflict):
 		return &Error{Status: http.StatusConflict, Message: MsgActionParameterValueConflict, Args: []string{"ResetType", asked}, Err: err}
 	case err != nil:
-		return err //nolint:wrapcheck // classified as it is
+		return err
 	case task != "":
 		return c.accepted(task)
 	}

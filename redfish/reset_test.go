@@ -14,9 +14,9 @@ func TestEveryListedResetTypeReachesTheMachine(t *testing.T) { // PWR-08
 	f := odd()
 	s := redfish.New(options(f))
 	for _, how := range f.machines[0].Resets {
-		resp := serve(t, s, request(http.MethodPost, node0+reset, "operator", `{"ResetType":"`+string(how)+`"}`))
-		require.Equal(t, http.StatusNoContent, resp.StatusCode)
-		require.Empty(t, read(t, resp))
+		resp := serve(s, request(http.MethodPost, node0+reset, "operator", `{"ResetType":"`+string(how)+`"}`))
+		require.Equal(t, http.StatusNoContent, resp.Code)
+		require.Empty(t, resp.Body.String())
 	}
 	require.Equal(t, f.machines[0].Resets, f.machines[0].resets)
 }
@@ -26,8 +26,8 @@ func TestResetTypesAreThoseOfTheMachine(t *testing.T) {
 	f.machines[0].Resets = []redfish.ResetType{redfish.ResetOn}
 	s := redfish.New(options(f))
 	for how, want := range map[string]int{"On": http.StatusNoContent, "ForceOff": http.StatusBadRequest} {
-		resp := serve(t, s, request(http.MethodPost, node0+reset, "admin", `{"ResetType":"`+how+`"}`))
-		require.Equal(t, want, resp.StatusCode, how)
+		resp := serve(s, request(http.MethodPost, node0+reset, "admin", `{"ResetType":"`+how+`"}`))
+		require.Equal(t, want, resp.Code, how)
 	}
 	require.Equal(t, []redfish.ResetType{redfish.ResetOn}, f.machines[0].resets)
 }
@@ -51,8 +51,8 @@ func TestWhatClientsSendWithAReset(t *testing.T) {
 			f := odd()
 			r := request(http.MethodPost, node0+reset, "admin", on)
 			change(r)
-			resp := serve(t, redfish.New(options(f)), r)
-			require.Equal(t, http.StatusNoContent, resp.StatusCode)
+			resp := serve(redfish.New(options(f)), r)
+			require.Equal(t, http.StatusNoContent, resp.Code)
 			require.Equal(t, []redfish.ResetType{redfish.ResetOn}, f.machines[0].resets)
 		})
 	}
@@ -64,16 +64,16 @@ func TestAHeldResetIsATaskUntilItsEnd(t *testing.T) {
 	held.reset = func(redfish.ResetType) (redfish.TaskID, error) { return "cp1.held.a1", nil }
 	s := redfish.New(options(f))
 	const monitor = "/redfish/v1/TaskService/TaskMonitors/cp1.held.a1"
-	task := read(t, serve(t, s, request(http.MethodGet, "/redfish/v1/TaskService/Tasks/cp1.held.a1", "operator", "")))
+	task := serve(s, request(http.MethodGet, "/redfish/v1/TaskService/Tasks/cp1.held.a1", "operator", "")).Body.String()
 
 	for name, r := range map[string]*http.Request{
 		"the action":  request(http.MethodPost, "/redfish/v1/Systems/cp1.held"+reset, "operator", on),
 		"its monitor": request(http.MethodGet, monitor, "operator", ""),
 	} {
-		resp := serve(t, s, r)
-		require.Equal(t, http.StatusAccepted, resp.StatusCode, name)
-		require.Equal(t, monitor, resp.Header.Get("Location"), name)
-		require.JSONEq(t, withoutETag(t, task), read(t, resp), name)
+		resp := serve(s, r)
+		require.Equal(t, http.StatusAccepted, resp.Code, name)
+		require.Equal(t, monitor, resp.Header().Get("Location"), name)
+		require.JSONEq(t, withoutETag(t, task), resp.Body.String(), name)
 	}
 
 	outcomes := map[redfish.TaskState]int{
@@ -85,8 +85,8 @@ func TestAHeldResetIsATaskUntilItsEnd(t *testing.T) {
 		if want != http.StatusAccepted {
 			f.tasks[0].Ended = then
 		}
-		resp := serve(t, s, request(http.MethodGet, monitor, "operator", ""))
-		require.Equal(t, want, resp.StatusCode, state)
+		resp := serve(s, request(http.MethodGet, monitor, "operator", ""))
+		require.Equal(t, want, resp.Code, state)
 		if want == http.StatusConflict {
 			require.Equal(t, [][]string{{"GeneralError"}, {"GeneralError"}}, failureOf(t, resp).messages)
 		}
@@ -96,7 +96,7 @@ func TestAHeldResetIsATaskUntilItsEnd(t *testing.T) {
 func TestAnAcceptedResetIsNeverAFailure(t *testing.T) {
 	f := odd()
 	f.machines[0].reset = func(redfish.ResetType) (redfish.TaskID, error) { return "cp1.node-0.gone", nil }
-	resp := serve(t, redfish.New(options(f)), request(http.MethodPost, node0+reset, "operator", on))
-	require.Equal(t, http.StatusAccepted, resp.StatusCode)
-	require.Equal(t, "/redfish/v1/TaskService/TaskMonitors/cp1.node-0.gone", resp.Header.Get("Location"))
+	resp := serve(redfish.New(options(f)), request(http.MethodPost, node0+reset, "operator", on))
+	require.Equal(t, http.StatusAccepted, resp.Code)
+	require.Equal(t, "/redfish/v1/TaskService/TaskMonitors/cp1.node-0.gone", resp.Header().Get("Location"))
 }

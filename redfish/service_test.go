@@ -6,11 +6,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 
 	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
 	"github.com/kubevirt-redfish/kubevirt-redfish/redfish"
@@ -62,16 +60,8 @@ func request(method, uri, as, body string) *http.Request {
 	return r
 }
 
-func serve(t *testing.T, s http.Handler, r *http.Request) *http.Response {
-	t.Helper()
+func serve(s http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	return w.Result()
-}
-
-func read(t *testing.T, resp *http.Response) string {
-	t.Helper()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return string(text)
+	return w
 }

@@ -35,7 +35,7 @@ func taskServiceResource(*Service) resource {
 func taskCollection(c *call) (content, error) {
 	tasks, err := c.service.Backend.Tasks(c.who)
 	if err != nil {
-		return content{}, err //nolint:wrapcheck // classified as it is
+		return content{}, err
 	}
 	return content{build: func() (resource, error) {
 		members := make([]link, len(tasks))
@@ -85,7 +85,7 @@ func (c *call) accepted(id TaskID) error {
 func (c *call) task(id TaskID) (*Task, error) {
 	all, err := c.service.Backend.Tasks(c.who)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // classified as it is
+		return nil, err
 	}
 	for i := range all {
 		if all[i].ID == id {
