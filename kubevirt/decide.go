@@ -150,7 +150,7 @@ func (d decision) held(calls ...call) plan {
 func (d decision) startCalls() []call {
 	m, to := d.m, d.m.startStrategy()
 	byRequest := call{do: start}
-	if !d.may.start {
+	if !d.may.start { // the subresource refuses while the last stop request still stands
 		byRequest.do = request
 	}
 	switch {

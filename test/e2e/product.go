@@ -173,3 +173,8 @@ func (p *Product) Reset(t testing.TB, user auth.UserName, id, how string) Answer
 	return p.Do(t, user, http.MethodPost, "/redfish/v1/Systems/"+id+"/Actions/ComputerSystem.Reset", map[string]string{"ResetType": how})
 }
 
+// WaitPower waits until the machine shows the power state.
+func (p *Product) WaitPower(t testing.TB, user auth.UserName, id, state string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return p.Power(t, user, id) == state }, 60*time.Second, 10*time.Millisecond, "%s does not become %s", id, state)
+}

@@ -3,7 +3,6 @@ package e2e
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stmcginnis/gofish/schemas"
 	"github.com/stretchr/testify/require"
@@ -93,12 +92,6 @@ func readEverything(t *testing.T, system *schemas.ComputerSystem) {
 	chassis, err := system.Chassis()
 	require.NoError(t, err)
 	require.NotEmpty(t, chassis)
-}
-
-// WaitPower waits until the machine shows the power state.
-func (p *Product) WaitPower(t testing.TB, user auth.UserName, id, state string) {
-	t.Helper()
-	require.Eventually(t, func() bool { return p.Power(t, user, id) == state }, 60*time.Second, 10*time.Millisecond, "%s does not become %s", id, state)
 }
 
 // Reads cost the cluster nothing; a reset costs it one call, and none when the state is already reached.

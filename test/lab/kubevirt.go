@@ -12,7 +12,10 @@ import (
 	"github.com/kubevirt-redfish/kubevirt-redfish/test/lab/kube"
 )
 
-const namespace = "kubevirt"
+const (
+	namespace   = "kubevirt"
+	leaderLease = "/apis/coordination.k8s.io/v1/namespaces/kubevirt/leases/virt-controller"
+)
 
 // startKubeVirt installs what virt-operator would, starts KubeVirt's programs and the stand-ins, and ends when a VM could be started.
 func (l *lab) startKubeVirt(ctx context.Context) error {
@@ -46,7 +49,7 @@ func (l *lab) startKubeVirt(ctx context.Context) error {
 
 func (l *lab) startPrograms(ctx context.Context) error {
 	// a leader that was stopped has left its lease, which would have to run out first
-	if _, err := l.api.Do(ctx, http.MethodDelete, "/apis/coordination.k8s.io/v1/namespaces/kubevirt/leases/virt-controller", nil, nil); err != nil && kube.Code(err) != http.StatusNotFound {
+	if _, err := l.api.Do(ctx, http.MethodDelete, leaderLease, nil, nil); err != nil && kube.Code(err) != http.StatusNotFound {
 		return err
 	}
 	for name, argv := range map[string][]string{"virt-api": l.virtAPICommand(), "virt-controller": l.virtControllerCommand(), "fakenode": l.fakenodeCommand()} {

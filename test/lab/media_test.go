@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -44,13 +47,16 @@ type dataVolume struct {
 	size        string // empty: 16Mi
 	class       string
 	annotations map[string]any
+	http        map[string]any // more fields of source.http
 }
 
 func (s space) volume(name string, d dataVolume) {
 	s.Helper()
 	source := map[string]any{"blank": map[string]any{}}
 	if d.url != "" {
-		source = map[string]any{"http": map[string]any{"url": d.url}}
+		fields := map[string]any{"url": d.url}
+		maps.Copy(fields, d.http)
+		source = map[string]any{"http": fields}
 	}
 	if d.size == "" {
 		d.size = "16Mi"
@@ -111,13 +117,19 @@ func TestImport(t *testing.T) {
 				annotations: map[string]any{"cdi.kubevirt.io/storage.bind.immediate.requested": "true"}})
 			s.dvPhase("v", "Succeeded")
 		},
+		"wrong checksum ends in Failed": func(s space) {
+			s.volume("v", dataVolume{url: url + "/live.iso", http: map[string]any{"checksum": "md5:00"}})
+			s.dvPhase("v", "Failed")
+		},
+		"right checksum": func(s space) {
+			sum := sha256.Sum256(live)
+			s.volume("v", dataVolume{url: url + "/live.iso", http: map[string]any{"checksum": "sha256:" + hex.EncodeToString(sum[:])}})
+			s.dvPhase("v", "Succeeded")
+		},
 		"only from loopback": func(s space) {
 			s.volume("v", dataVolume{url: "http://192.0.2.1/live.iso"})
 			s.eventually("refused", "true", func() string {
-				if strings.Contains(condition(s.dv("v"), "Running").Text("message"), "192.0.2.1:80 is not a loopback address") {
-					return "true"
-				}
-				return ""
+				return fmt.Sprint(strings.Contains(condition(s.dv("v"), "Running").Text("message"), "192.0.2.1:80 is not a loopback address"))
 			})
 		},
 	} {
@@ -145,6 +157,48 @@ func TestFailedImportIsTriedAgainUntilItSucceeds(t *testing.T) {
 	ready.Store(true)
 	s.dvPhase("v", "Succeeded")
 	require.GreaterOrEqual(t, s.dv("v")["status"].(map[string]any)["restartCount"], 1.0)
+}
+
+func TestImportOverTLSWithCredentials(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "u" || password != "p" || r.Header.Get("X-A") != "1" || r.Header.Get("X-B") != "2" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	credentials := map[string]any{"secretRef": "auth", "extraHeaders": []any{"X-A: 1"}, "secretExtraHeaders": []any{"headers"}}
+	with := func(more map[string]any) map[string]any {
+		out := maps.Clone(credentials)
+		maps.Copy(out, more)
+		return out
+	}
+	for name, c := range map[string]struct {
+		http   map[string]any
+		failed string
+	}{
+		"CA known":       {with(map[string]any{"certConfigMap": "ca"}), ""},
+		"not verified":   {with(map[string]any{"insecureSkipVerify": true}), ""},
+		"CA not known":   {credentials, "certificate signed by unknown authority"},
+		"no credentials": {map[string]any{"certConfigMap": "ca"}, "got 403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSpace(t)
+			s.create(core, "configmaps", kube.Object{"metadata": map[string]any{"name": "ca"}, "data": map[string]any{"ca.pem": string(ca)}})
+			s.create(core, "secrets", kube.Object{"metadata": map[string]any{"name": "auth"}, "stringData": map[string]any{"accessKeyId": "u", "secretKey": "p"}})
+			s.create(core, "secrets", kube.Object{"metadata": map[string]any{"name": "headers"}, "stringData": map[string]any{"b": "X-B: 2"}})
+			s.volume("v", dataVolume{url: server.URL, http: c.http})
+			if c.failed == "" {
+				s.dvPhase("v", "Succeeded")
+				return
+			}
+			s.eventually("error", "true", func() string {
+				return fmt.Sprint(strings.Contains(condition(s.dv("v"), "Running").Text("message"), c.failed))
+			})
+		})
+	}
 }
 
 func TestInstallerWithTerminateGivesANewVMIWithTheBootOrderPatchedMeanwhile(t *testing.T) {

@@ -145,6 +145,7 @@ func bring(s space, name, strategy, state string) {
 	// a new RerunOnFailure VM starts by itself
 	if state != "no VMI" || strategy == "RerunOnFailure" {
 		s.eventually("agent", "True", func() string { return conditionOf(s.vmi(name), "AgentConnected") })
+		s.noRequest(name)
 	}
 	switch state {
 	case "no VMI":
@@ -189,10 +190,17 @@ func powerOffInside(s space, name, strategy string) {
 	}
 }
 
-// settled waits until virt-controller has taken note of the VM's end: until then a start is refused with 500.
+// settled waits until virt-controller has taken note of the VM's end.
 func (s space) settled(name string) {
 	s.Helper()
 	s.printable(name, "Stopped")
+	s.noRequest(name)
+}
+
+// noRequest waits until virt-controller has taken the VM's start or stop request away: before that, KubeVirt refuses the next one
+// with 500, and the start request of a Manual VM whose guest ends meanwhile stays for ever.
+func (s space) noRequest(name string) {
+	s.Helper()
 	s.eventually("no request is pending", "0", func() string {
 		status, _ := s.vm(name)["status"].(map[string]any)
 		pending, _ := status["stateChangeRequests"].([]any)

@@ -21,16 +21,16 @@ func (s state) kubeconfig() string     { return filepath.Join(string(s), "kubeco
 
 func openState(dir string) (state, error) {
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	s := state(dir)
+	return state(dir), err
+}
+
+func (s state) make() error {
 	for _, d := range []string{filepath.Dir(s.pki("x")), s.logs(), s.processes(), s.manifests()} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // saved returns the options of the lab whose data the folder holds; nil when there is none.

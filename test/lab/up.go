@@ -55,6 +55,9 @@ func prepare(dir string, o Options) (*lab, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.make(); err != nil {
+		return nil, err
+	}
 	running, err := s.recorded()
 	if err != nil {
 		return nil, err

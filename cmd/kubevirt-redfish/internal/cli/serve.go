@@ -24,8 +24,8 @@ type ServeOptions struct {
 	AdminPasswordFile string
 }
 
-// sampleFleet is the value of --simulate without a file. It cannot be the name of one.
-const sampleFleet = "\x00"
+// sampleFleet is the value of --simulate without a file.
+const sampleFleet = "sample"
 
 func newServe(run func(context.Context, ServeOptions) error) *cobra.Command {
 	var o ServeOptions
@@ -52,7 +52,7 @@ func newServe(run func(context.Context, ServeOptions) error) *cobra.Command {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE` (default: the service account of the pod, else $KUBECONFIG, ~/.kube/config)")
 	flags.StringVar(&o.Listen, "listen", "", "`ADDRESS` of the Redfish service, host:port (overrides the configuration)")
 	flags.StringVar(&o.MetricsListen, "metrics-listen", "", "`ADDRESS` of metrics and health, host:port (overrides the configuration)")
-	flags.StringVar(&o.Fleet, "simulate", "", "run on simulated machines, those of `FLEET.yaml` if given")
+	flags.StringVar(&o.Fleet, "simulate", "", "run on simulated machines: those of a `FILE`, or a sample of three")
 	flags.Lookup("simulate").NoOptDefVal = sampleFleet
 	flags.StringVar(&o.AdminPasswordFile, "admin-password-file", "", "`FILE` with the password of admin, with --simulate and no configuration (default: one is generated)")
 	return cmd

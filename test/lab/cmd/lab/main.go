@@ -78,32 +78,7 @@ func up(ctx context.Context, args []string) error {
 		return err
 	}
 	o := lab.DefaultOptions()
-	fs.StringVar(&o.State, "state", "", "folder of the lab (needed)")
-	fs.IntVar(&o.PortBase, "port-base", 0, "first of a hundred ports; 0 takes the first free hundred from 16400 on")
-	fs.IntVar(&o.Nodes, "nodes", o.Nodes, "number of nodes")
-	fs.Func("gates", "on, or off to play a KubeVirt without RebootPolicy and DeclarativeHotplugVolumes (default on)", func(v string) error {
-		if v != "on" && v != "off" {
-			return errors.New("neither on nor off")
-		}
-		o.Gates = v == "on"
-		return nil
-	})
-	for name, d := range map[string]struct {
-		to   *time.Duration
-		what string
-	}{
-		"heartbeat":    {&o.Heartbeat, "time between two heartbeats of a node"},
-		"node-grace":   {&o.NodeGrace, "time without a heartbeat until a node is NotReady"},
-		"toleration":   {&o.Toleration, "time until pods of a NotReady node are evicted"},
-		"pod-start":    {&o.PodStart, "Pending to Running of a pod"},
-		"boot":         {&o.Boot, "Scheduled to Running of a VMI"},
-		"agent":        {&o.Agent, "boot of an installed disk to guest agent and readiness"},
-		"shutdown":     {&o.Shutdown, "how long a guest takes to shut down"},
-		"hotplug":      {&o.Hotplug, "each step of a hotplug"},
-		"import-retry": {&o.ImportRetry, "wait before a failed import is tried again"},
-	} {
-		fs.DurationVar(d.to, name, *d.to, d.what)
-	}
+	optionFlags(fs, &o)
 	_ = fs.Parse(args)
 	if err := o.Validate(); err != nil {
 		return err
@@ -117,6 +92,36 @@ func up(ctx context.Context, args []string) error {
 		fmt.Println(kubeconfig)
 	}
 	return err
+}
+
+func optionFlags(fs *flag.FlagSet, o *lab.Options) {
+	fs.StringVar(&o.State, "state", "", "folder of the lab (needed)")
+	fs.IntVar(&o.PortBase, "port-base", 0, "first of a hundred ports; 0 takes the first free hundred from 16400 on")
+	fs.IntVar(&o.Nodes, "nodes", o.Nodes, "number of nodes")
+	fs.Func("gates", "on, or off to play a KubeVirt without RebootPolicy and DeclarativeHotplugVolumes (default on)", func(v string) error {
+		if v != "on" && v != "off" {
+			return errors.New("neither on nor off")
+		}
+		o.Gates = v == "on"
+		return nil
+	})
+	for _, f := range []struct {
+		name string
+		to   *time.Duration
+		what string
+	}{
+		{"heartbeat", &o.Heartbeat, "time between two heartbeats of a node"},
+		{"node-grace", &o.NodeGrace, "time without a heartbeat until a node is NotReady"},
+		{"toleration", &o.Toleration, "time until pods of a NotReady node are evicted"},
+		{"pod-start", &o.PodStart, "Pending to Running of a pod"},
+		{"boot", &o.Boot, "Scheduled to Running of a VMI"},
+		{"agent", &o.Agent, "boot of an installed disk to guest agent and readiness"},
+		{"shutdown", &o.Shutdown, "how long a guest takes to shut down"},
+		{"hotplug", &o.Hotplug, "each step of a hotplug"},
+		{"import-retry", &o.ImportRetry, "wait before a failed import is tried again"},
+	} {
+		fs.DurationVar(f.to, f.name, *f.to, f.what)
+	}
 }
 
 func status(_ context.Context, args []string) error {

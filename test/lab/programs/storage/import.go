@@ -81,7 +81,8 @@ func (c *CDI) download(ctx context.Context, dv *unstructured.Unstructured, claim
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("Unable to connect to http data source: expected status code 200, got %d. Status: %s", response.StatusCode, response.Status) //nolint:staticcheck // CDI's text
+		return nil, fmt.Errorf("Unable to connect to http data source: expected status code 200, got %d. Status: %s", //nolint:staticcheck // CDI's text
+			response.StatusCode, response.Status)
 	}
 	content, err := newContent(claim, from)
 	if err != nil {
