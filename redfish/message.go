@@ -10,7 +10,6 @@ type MessageID string
 
 // The messages of the Base registry that the service answers with.
 const (
-	MsgSuccess                       MessageID = "Success"
 	MsgGeneralError                  MessageID = "GeneralError"
 	MsgMalformedJSON                 MessageID = "MalformedJSON"
 	MsgUnrecognizedRequestBody       MessageID = "UnrecognizedRequestBody"
@@ -22,7 +21,6 @@ const (
 	MsgActionParameterValueNotInList MessageID = "ActionParameterValueNotInList"
 	MsgActionParameterValueConflict  MessageID = "ActionParameterValueConflict"
 	MsgQueryParameterUnsupported     MessageID = "QueryParameterUnsupported"
-	MsgResourceNotFound              MessageID = "ResourceNotFound"
 	MsgResourceMissingAtURI          MessageID = "ResourceMissingAtURI"
 	MsgOperationNotAllowed           MessageID = "OperationNotAllowed"
 	MsgHeaderInvalid                 MessageID = "HeaderInvalid"
@@ -45,7 +43,6 @@ type message struct {
 
 // messages holds the wording of every id in use.
 var messages = map[MessageID]message{
-	MsgSuccess:                       {0, HealthOK, "Done.", "Nothing to do."},
 	MsgGeneralError:                  {0, HealthCritical, "The request failed.", "See the other messages for the reason."},
 	MsgMalformedJSON:                 {0, HealthCritical, "The request body is not well-formed JSON.", "Correct the body and send it again."},
 	MsgUnrecognizedRequestBody:       {0, HealthWarning, "The request body is not what this URI takes: a JSON object, sent as application/json.", "Send a JSON object with Content-Type application/json."},
@@ -57,7 +54,6 @@ var messages = map[MessageID]message{
 	MsgActionParameterValueNotInList: {3, HealthWarning, "The value %s of parameter %s of action %s is not one of the allowable values.", "Use a value of the AllowableValues annotation of the action."},
 	MsgActionParameterValueConflict:  {2, HealthWarning, "Parameter %s cannot be %s in the present state of the resource.", "Wait until the state has changed, then send the request again."},
 	MsgQueryParameterUnsupported:     {1, HealthWarning, "The query parameter %s is not supported.", "Leave the query parameter out."},
-	MsgResourceNotFound:              {2, HealthCritical, "There is no %s named %s.", "Use an Id that the collection lists."},
 	MsgResourceMissingAtURI:          {1, HealthCritical, "There is no resource at %s.", "Follow the links from the service root."},
 	MsgOperationNotAllowed:           {0, HealthCritical, "This resource does not allow the method.", "Use a method of the Allow header."},
 	MsgHeaderInvalid:                 {1, HealthCritical, "The header %s has a value that is not supported.", "Correct the header and send the request again."},
