@@ -150,7 +150,7 @@ func (d decision) held(calls ...call) plan {
 func (d decision) startCalls() []call {
 	m, to := d.m, d.m.startStrategy()
 	byRequest := call{do: start}
-	if !d.may.start { // the subresource refuses while the last stop request still stands
+	if !d.may.start || len(m.vm.requests) > 0 { // the subresource refuses while the last stop request still stands
 		byRequest.do = request
 	}
 	switch {
