@@ -293,7 +293,7 @@ func (c *cluster) reset(t *testing.T, how redfish.ResetType, may rights) plan {
 }
 
 // seeds are how many orders of events each case is tried with.
-const seeds = 25
+const seeds = 8
 
 // eachCase runs a check for every reset in every state with many orders of events.
 func eachCase(t *testing.T, check func(t *testing.T, c *cluster, how redfish.ResetType, random *rand.Rand)) {

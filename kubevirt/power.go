@@ -56,7 +56,9 @@ func runningState(m *machine) (redfish.PowerState, redfish.Status) {
 			return redfish.PowerPaused, enabled(redfish.HealthCritical, because(redfish.HealthCritical, "The guest is paused because of an I/O error.", paused.since))
 		}
 		return redfish.PowerPaused, enabled(redfish.HealthOK)
-	case notReady && ready.reason == "NodeNotReady":
+	case notReady && ready.reason == "":
+		// The node controller turns the pod's condition to False and leaves its reason empty; the kubelet and
+		// KubeVirt always give one (kubernetes pkg/controller/util/node: MarkPodsNotReady).
 		lost := because(redfish.HealthCritical, "The host "+m.vmi.node+" is not reachable.", ready.since)
 		return redfish.PowerOn, redfish.Status{State: redfish.StateUnavailableOffline, Health: redfish.HealthCritical, Conditions: []redfish.Condition{lost}}
 	case notReady && m.wasReady == m.vmi.uid:

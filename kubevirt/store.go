@@ -146,8 +146,12 @@ func (m *machine) remember() {
 		m.stopping, m.wasReady = "", ""
 		return
 	}
-	if m.vm != nil && m.requested(actionStop) {
+	switch {
+	case m.vm == nil:
+	case m.requested(actionStop):
 		m.stopping = m.vmi.uid
+	case m.vmi.deleted.IsZero() && m.vmi.version > m.vm.version:
+		m.stopping = "" // the request was withdrawn: had it been done, this later state would be deleted
 	}
 	if isTrue(m.vmi.conditions, "Ready") {
 		m.wasReady = m.vmi.uid
