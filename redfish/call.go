@@ -67,6 +67,9 @@ func (c *call) serve() error {
 			return err
 		}
 		c.who = who
+		if !who.Role.Can(auth.Login) {
+			return &Error{Status: http.StatusForbidden, Message: MsgInsufficientPrivilege}
+		}
 	}
 	if err := c.resolveAlias(); err != nil {
 		return err

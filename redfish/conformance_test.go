@@ -19,7 +19,7 @@ func accepted(f conformance.Finding) bool {
 
 func TestEveryResourceConforms(t *testing.T) {
 	schemas := conformance.FromEnv(t)
-	for name := range callers {
+	for _, name := range []string{"admin", "operator", "reader", "nobody"} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(redfish.New(options(odd())))
 			defer server.Close()

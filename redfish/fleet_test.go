@@ -22,20 +22,20 @@ type fleet struct {
 type machine struct {
 	redfish.System
 	version redfish.Version
-	resets  []redfish.ResetType                                 // what was asked for
-	reset   func(how redfish.ResetType) (redfish.TaskID, error) // the answer; nil means done
+	resets  []redfish.ResetType                                                      // what was asked for
+	reset   func(ctx context.Context, how redfish.ResetType) (redfish.TaskID, error) // the answer; nil means done
 }
 
 func (m *machine) ID() redfish.SystemID      { return m.System.ID }
 func (m *machine) Version() redfish.Version  { return m.version }
 func (m *machine) Describe() *redfish.System { described := m.System; return &described }
 
-func (m *machine) Reset(_ context.Context, how redfish.ResetType) (redfish.TaskID, error) {
+func (m *machine) Reset(ctx context.Context, how redfish.ResetType) (redfish.TaskID, error) {
 	m.resets = append(m.resets, how)
 	if m.reset == nil {
 		return "", nil
 	}
-	return m.reset(how)
+	return m.reset(ctx, how)
 }
 
 func (f *fleet) sees(who auth.Principal, m *machine) bool {

@@ -49,33 +49,6 @@ func (c *call) trimSlash() {
 	}
 }
 
-// machine is the machine that {SystemId} names, when the caller may see it.
-func (c *call) machine() (Machine, error) { return c.machineNamed(SystemID(c.vars["SystemId"])) }
-
-func (c *call) machineNamed(id SystemID) (Machine, error) {
-	m, err := c.service.Backend.Machine(c.who, id)
-	if err != nil {
-		return nil, err
-	}
-	c.system = m.ID()
-	return m, nil
-}
-
-// ofMachine finds the content that build makes of the machine with that id.
-func (c *call) ofMachine(id SystemID, build builder) (content, error) {
-	m, err := c.machineNamed(id)
-	if err != nil {
-		return content{}, err
-	}
-	key := c.r.URL.Path
-	if id != m.ID() {
-		key += "\x00" + string(m.ID()) // an alias: the body says the canonical id, which may differ between callers
-	}
-	return content{key: key, version: m.Version(), build: func() (resource, error) {
-		return build(c.service, m.Describe(), c.vars)
-	}}, nil
-}
-
 // resolveAlias rewrites the URIs of systems below a configured chassis, which earlier products served, to
 // the canonical ones.
 func (c *call) resolveAlias() error {

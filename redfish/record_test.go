@@ -2,8 +2,10 @@ package redfish_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -34,33 +36,32 @@ func recorded(t *testing.T, f *fleet, r *http.Request) (records []map[string]any
 	return records, len(body)
 }
 
-func TestRecordsOfARequest(t *testing.T) {
-	type record = map[string]any
-	const resetRoute = "POST /redfish/v1/Systems/{SystemId}/Actions/ComputerSystem.Reset"
-	access := func(method, path, system, user string, status int) record {
-		return record{
-			"level": "INFO", "msg": "request", "request": "0123456789abcdef", "method": method, "path": path, "system": system,
-			"user": user, "from": "192.0.2.1", "status": float64(status), "took": 1e6,
-		}
+type record = map[string]any
+
+func access(method, path, system, user string, status int) record {
+	return record{
+		"level": "INFO", "msg": "request", "request": "0123456789abcdef", "method": method, "path": path, "system": system,
+		"user": user, "from": "192.0.2.1", "status": float64(status), "took": 1e6,
 	}
-	audit := func(system, user string, status int, more record) record {
-		r := record{
-			"level": "INFO", "msg": "audit", "request": "0123456789abcdef", "system": system, "user": user, "from": "192.0.2.1",
-			"status": float64(status), "action": resetRoute,
-		}
-		for key, value := range more {
-			r[key] = value
-		}
-		return r
+}
+
+func audit(system, user string, status int, more record) record {
+	r := record{
+		"level": "INFO", "msg": "audit", "request": "0123456789abcdef", "system": system, "user": user, "from": "192.0.2.1",
+		"status": float64(status), "action": "POST /redfish/v1/Systems/{SystemId}/Actions/ComputerSystem.Reset",
 	}
-	failing := func(f *fleet) {
-		f.machines[0].reset = func(redfish.ResetType) (redfish.TaskID, error) { return "", redfish.ErrUnavailable }
-	}
-	tests := map[string]struct {
-		request *http.Request
-		setup   func(*fleet)
-		want    []record
-	}{
+	maps.Copy(r, more)
+	return r
+}
+
+type recordCase struct {
+	request *http.Request
+	setup   func(*fleet)
+	want    []record
+}
+
+func readRecords() map[string]recordCase {
+	return map[string]recordCase{
 		"a read": {
 			request(http.MethodHead, node0+"/?token=hunter2", "reader", ""), nil,
 			[]record{access("HEAD", node0, "", "reader", 404)},
@@ -73,6 +74,18 @@ func TestRecordsOfARequest(t *testing.T) {
 			request(http.MethodHead, node0, "hunter2", ""), nil,
 			[]record{access("HEAD", node0, "", "", 401)},
 		},
+		"an invented method": {
+			request("BREW", "/redfish/v1/Systems", "operator", ""), nil,
+			[]record{access("BREW", "/redfish/v1/Systems", "", "operator", 501)},
+		},
+	}
+}
+
+func changeRecords() map[string]recordCase {
+	failing := func(f *fleet) {
+		f.machines[0].reset = func(context.Context, redfish.ResetType) (redfish.TaskID, error) { return "", redfish.ErrUnavailable }
+	}
+	return map[string]recordCase{
 		"a change through an alias": {
 			request(http.MethodPost, "/redfish/v1/Chassis/cp1/Systems/node-0"+reset+"?hunter2", "operator", on), nil,
 			[]record{
@@ -105,7 +118,7 @@ func TestRecordsOfARequest(t *testing.T) {
 		"a panic": {
 			request(http.MethodPost, node0+reset, "operator", on),
 			func(f *fleet) {
-				f.machines[0].reset = func(redfish.ResetType) (redfish.TaskID, error) { panic("defect") }
+				f.machines[0].reset = func(context.Context, redfish.ResetType) (redfish.TaskID, error) { panic("defect") }
 			},
 			[]record{
 				{"level": "ERROR", "msg": "panic", "request": "0123456789abcdef", "path": node0 + reset, "err": "defect"},
@@ -113,11 +126,12 @@ func TestRecordsOfARequest(t *testing.T) {
 				audit("cp1.node-0", "operator", 500, record{"reset": "On", "err": "500 InternalError"}),
 			},
 		},
-		"an invented method": {
-			request("BREW", "/redfish/v1/Systems", "operator", ""), nil,
-			[]record{access("BREW", "/redfish/v1/Systems", "", "operator", 501)},
-		},
 	}
+}
+
+func TestRecordsOfARequest(t *testing.T) {
+	tests := readRecords()
+	maps.Copy(tests, changeRecords())
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := odd()
@@ -137,7 +151,7 @@ func TestRecordsOfARequest(t *testing.T) {
 
 func TestMetricsOfRequests(t *testing.T) {
 	f := odd()
-	f.machines[1].reset = func(redfish.ResetType) (redfish.TaskID, error) { panic("defect") }
+	f.machines[1].reset = func(context.Context, redfish.ResetType) (redfish.TaskID, error) { panic("defect") }
 	opts := options(f)
 	registry := prometheus.NewPedanticRegistry()
 	opts.Metrics = registry

@@ -1,6 +1,7 @@
 package redfish_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func TestWhatClientsSendWithAReset(t *testing.T) {
 func TestAHeldResetIsATaskUntilItsEnd(t *testing.T) {
 	f := odd()
 	held := f.machines[3]
-	held.reset = func(redfish.ResetType) (redfish.TaskID, error) { return "cp1.held.a1", nil }
+	held.reset = func(context.Context, redfish.ResetType) (redfish.TaskID, error) { return "cp1.held.a1", nil }
 	s := redfish.New(options(f))
 	const monitor = "/redfish/v1/TaskService/TaskMonitors/cp1.held.a1"
 	task := serve(s, request(http.MethodGet, "/redfish/v1/TaskService/Tasks/cp1.held.a1", "operator", "")).Body.String()
@@ -95,8 +96,21 @@ func TestAHeldResetIsATaskUntilItsEnd(t *testing.T) {
 
 func TestAnAcceptedResetIsNeverAFailure(t *testing.T) {
 	f := odd()
-	f.machines[0].reset = func(redfish.ResetType) (redfish.TaskID, error) { return "cp1.node-0.gone", nil }
+	f.machines[0].reset = func(context.Context, redfish.ResetType) (redfish.TaskID, error) { return "cp1.node-0.gone", nil }
 	resp := serve(redfish.New(options(f)), request(http.MethodPost, node0+reset, "operator", on))
 	require.Equal(t, http.StatusAccepted, resp.Code)
 	require.Equal(t, "/redfish/v1/TaskService/TaskMonitors/cp1.node-0.gone", resp.Header().Get("Location"))
+}
+
+func TestAChangeOutlivesItsClient(t *testing.T) {
+	f := odd()
+	f.machines[0].reset = func(ctx context.Context, _ redfish.ResetType) (redfish.TaskID, error) {
+		_, bounded := ctx.Deadline()
+		require.True(t, bounded)
+		return "", ctx.Err()
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	resp := serve(redfish.New(options(f)), request(http.MethodPost, node0+reset, "operator", on).WithContext(gone))
+	require.Equal(t, http.StatusNoContent, resp.Code)
 }

@@ -69,7 +69,8 @@ func (rt *route) refuse(c *call) error {
 	return &Error{Status: status, Message: MsgOperationNotAllowed}
 }
 
-// change checks the privilege of the caller's role, then does it within a bounded time.
+// change checks the privilege of the caller's role, then does it within a bounded time. A client that leaves
+// meanwhile does not stop it halfway.
 func (rt *route) change(c *call, op operation) error {
 	c.changes = append(c.changes, slog.String("action", c.r.Method+" "+rt.path))
 	if !c.who.Role.Can(op.needs) {
@@ -78,7 +79,7 @@ func (rt *route) change(c *call, op operation) error {
 		}
 		return &Error{Status: http.StatusForbidden, Message: MsgInsufficientPrivilege}
 	}
-	ctx, cancel := context.WithTimeout(c.r.Context(), changeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), changeTimeout)
 	defer cancel()
 	c.r = c.r.WithContext(ctx)
 	return op.do(c)
@@ -87,18 +88,22 @@ func (rt *route) change(c *call, op operation) error {
 // exists is ErrNotFound when there is nothing at the URI for the caller: what is hidden is absent, also for
 // those who could not change it.
 func (rt *route) exists(c *call) error {
+	var err error
 	if rt.get != nil {
-		what, err := rt.get(c)
-		if err == nil {
-			_, err = c.service.pages.of(what)
-		}
-		return err
+		_, err = rt.page(c)
+	} else if c.vars["SystemId"] != "" {
+		_, err = c.machine()
 	}
-	if c.vars["SystemId"] == "" {
-		return nil
-	}
-	_, err := c.machine()
 	return err
+}
+
+// page is the rendered resource at the URI.
+func (rt *route) page(c *call) (*page, error) {
+	what, err := rt.get(c)
+	if err != nil {
+		return nil, err
+	}
+	return c.service.pages.of(what)
 }
 
 // read answers GET and HEAD.
@@ -112,11 +117,7 @@ func (rt *route) read(c *call) error {
 	if rt.get == nil {
 		return rt.refuse(c)
 	}
-	what, err := rt.get(c)
-	if err != nil {
-		return err
-	}
-	found, err := c.service.pages.of(what)
+	found, err := rt.page(c)
 	if err != nil {
 		return err
 	}

@@ -80,19 +80,3 @@ func serviceRoutes() []route {
 		{path: taskMonitorsURI + "/{TaskId}", raw: taskMonitor},
 	}
 }
-
-// builder makes a resource from the description of its machine and the variables of its URI. It returns
-// ErrNotFound for a part that the machine does not have.
-type builder func(s *Service, m *System, vars map[string]string) (resource, error)
-
-// ofMachine makes the reader of a resource that is built from the machine that {SystemId} names.
-func ofMachine(build builder) reader {
-	return func(c *call) (content, error) { return c.ofMachine(SystemID(c.vars["SystemId"]), build) }
-}
-
-// fixed makes the reader of a resource that never changes while the service runs.
-func fixed(build func(s *Service) resource) reader {
-	return func(c *call) (content, error) {
-		return content{key: c.r.URL.Path, build: func() (resource, error) { return build(c.service), nil }}, nil
-	}
-}

@@ -19,6 +19,7 @@ var callers = map[string]auth.Principal{
 	"admin":    {User: "admin", Role: auth.Administrator, Grants: auth.NewGrants(auth.AllChassis)},
 	"operator": {User: "operator", Role: auth.Operator, Grants: auth.NewGrants("cp1")},
 	"reader":   {User: "reader", Role: auth.ReadOnly, Grants: auth.NewGrants("cp2")},
+	"norole":   {User: "norole", Grants: auth.NewGrants(auth.AllChassis)},
 	"nobody":   {User: "nobody", Role: auth.Operator},
 }
 
