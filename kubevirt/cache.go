@@ -189,13 +189,15 @@ func (c *cache) longestFailure() time.Time {
 
 // notice tells people and machines when the API server is lost and when it is back.
 func (b *Backend) notice(lost time.Time, err error) {
+	if lost.IsZero() {
+		b.metrics.up.Set(1)
+	}
 	was := b.store.lostSince()
 	if was.IsZero() == lost.IsZero() {
 		return
 	}
 	b.store.setLost(lost)
 	if lost.IsZero() {
-		b.metrics.up.Set(1)
 		b.Logger.Info("the cluster's API answers again", "away", b.Now().Sub(was))
 		return
 	}

@@ -8,6 +8,12 @@ package markers
 // Prefix is the domain of all our labels and annotations.
 const Prefix = "kubevirt-redfish.io/"
 
+// Objects that the product makes carry the label ManagedBy with the value Product.
+const (
+	ManagedBy = "app.kubernetes.io/managed-by"
+	Product   = "kubevirt-redfish"
+)
+
 const (
 	// RunStrategy, on a VirtualMachine, is set by users: the run strategy that a start gives to a Halted
 	// machine: Always (the default), RerunOnFailure, Manual or Once.
