@@ -49,6 +49,8 @@ func (a *api) discover(w http.ResponseWriter, r *http.Request) error {
 		return a.group(w, parts[1])
 	case len(parts) == 3 && parts[0] == "apis":
 		return a.resourceList(w, schema.GroupVersion{Group: parts[1], Version: parts[2]})
+	case strings.HasPrefix(path, openAPIRoot):
+		return a.openAPI(w, path)
 	default:
 		return notServed()
 	}

@@ -53,14 +53,9 @@ func invalid(t *resource.Type, name string, errs ...*field.Error) error {
 	return apierrors.NewInvalid(t.GroupKind(), name, errs)
 }
 
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-
 func pruneValue(v any, t reflect.Type, path string, unknown *[]string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
-	}
-	if t.Implements(unmarshaler) || reflect.PointerTo(t).Implements(unmarshaler) {
-		return
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -85,6 +80,9 @@ func pruneMap(v map[string]any, t reflect.Type, path string, unknown *[]string) 
 		return
 	}
 	known := jsonFields(t)
+	if len(known) == 0 { // quantities, times and raw JSON read themselves
+		return
+	}
 	for name, e := range v {
 		f, ok := known[name]
 		if !ok {
