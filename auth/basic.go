@@ -36,27 +36,29 @@ func parseBasic(header string) (UserName, []byte, bool) {
 
 // verdict is the outcome of one verification, shared by all requests that waited for it.
 type verdict struct {
-	ok bool
+	account Account
+	ok      bool
 	// on is the directory that the verdict is about. On another one it says nothing.
 	on *Directory
 }
 
-// verifyBasic answers from the cache of verified credentials, else by one verification shared with all requests
-// that present the same credential meanwhile.
+// verifyBasic answers from the cache of verified credentials, else by a verification.
 func (a *Authenticator) verifyBasic(ctx context.Context, header string) (Principal, error) {
 	key := a.digester.sum(header)
+	if account, ok := a.verified.find(a.directory.Load(), key, a.now()); ok {
+		return account.principal(), nil
+	}
+	name, password, ok := parseBasic(header)
+	if !ok {
+		return Principal{}, ErrUnauthenticated
+	}
+	return a.verifyTogether(ctx, key, credentials{name, password})
+}
+
+// verifyTogether shares one verification with all requests that present the same credential meanwhile.
+func (a *Authenticator) verifyTogether(ctx context.Context, key digest, c credentials) (Principal, error) {
 	for {
-		directory := a.directory.Load()
-		if account, ok := a.verified.find(directory, key, a.now()); ok {
-			return account.principal(), nil
-		}
-		name, password, ok := parseBasic(header)
-		if !ok {
-			return Principal{}, ErrUnauthenticated
-		}
-		shared := a.flights.DoChan(string(key[:]), func() (any, error) {
-			return a.login(ctx, key, credentials{name, password})
-		})
+		shared := a.flights.DoChan(string(key[:]), func() (any, error) { return a.login(ctx, key, c) })
 		select {
 		case <-ctx.Done():
 			return Principal{}, fmt.Errorf("verify the credentials: %w", ctx.Err())
@@ -67,7 +69,11 @@ func (a *Authenticator) verifyBasic(ctx context.Context, header string) (Princip
 				// The request which did the work has left: the next round does it for this one.
 			case result.Err != nil:
 				return Principal{}, fmt.Errorf("verify the credentials: %w", result.Err)
-			case !v.ok && v.on == a.directory.Load():
+			case v.on != a.directory.Load():
+				// The accounts have changed meanwhile: the next round asks the new ones.
+			case v.ok:
+				return v.account.principal(), nil
+			default:
 				return Principal{}, ErrUnauthenticated
 			}
 		}
@@ -89,9 +95,13 @@ func (a *Authenticator) login(ctx context.Context, key digest, c credentials) (v
 	}
 	defer func() { <-a.slots }()
 	directory := a.directory.Load()
+	// The verification of an earlier request may have ended just before this one asked to share it.
+	if account, ok := a.verified.find(directory, key, a.now()); ok {
+		return verdict{account: account, ok: true, on: directory}, nil
+	}
 	account, ok := directory.login(c.name, c.password, a.compare)
 	if ok {
 		a.verified.remember(key, account, a.now())
 	}
-	return verdict{ok: ok, on: directory}, nil
+	return verdict{account: account, ok: ok, on: directory}, nil
 }

@@ -37,24 +37,3 @@ func FuzzAuthorization(f *testing.F) {
 		require.Equal(t, name, p.User)
 	})
 }
-
-func BenchmarkAuthenticateVerified(b *testing.B) {
-	a, compares, _ := counted(b, Options{}, directory(b, operator(hashed(b, "pw-A", bcrypt.MinCost))))
-	r := request(b, "operator1", "pw-A")
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := a.Authenticate(r); err != nil {
-			b.Fatal(err)
-		}
-	}
-	require.EqualValues(b, 1, compares.Load())
-}
-
-func TestVerifiedRequestsHardlyAllocate(t *testing.T) {
-	a, _, _ := counted(t, Options{}, directory(t, operator(hashed(t, "pw-A", bcrypt.MinCost))))
-	r := request(t, "operator1", "pw-A")
-	_, err := a.Authenticate(r)
-	require.NoError(t, err)
-	allocations := testing.AllocsPerRun(1000, func() { _, _ = a.Authenticate(r) })
-	require.LessOrEqual(t, allocations, 2.0)
-}

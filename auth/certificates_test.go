@@ -37,16 +37,18 @@ func leafOf(t *testing.T, p Pair) *x509.Certificate {
 // running starts Run in fake time; settle waits until a change has been noticed and returns what was reported.
 func running(t *testing.T, start func(CertificateOptions) *Certificates, steps func(c *Certificates, settle func() []error)) {
 	synctest.Test(t, func(t *testing.T) {
-		var reported []error
-		c := start(CertificateOptions{OnReload: func(err error) { reported = append(reported, err) }})
+		reported := make(chan error, 16)
+		c := start(CertificateOptions{OnReload: func(err error) { reported <- err }})
 		ctx, cancel := context.WithCancel(t.Context())
 		var run sync.WaitGroup
 		run.Go(func() { c.Run(ctx) })
 		steps(c, func() []error {
 			time.Sleep(c.interval + time.Millisecond)
 			synctest.Wait()
-			errs := reported
-			reported = nil
+			var errs []error
+			for len(reported) > 0 {
+				errs = append(errs, <-reported)
+			}
 			return errs
 		})
 		cancel()

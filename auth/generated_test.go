@@ -47,6 +47,13 @@ func (s *memoryStore) Load(context.Context) (Pair, error) {
 	return *s.pair, nil
 }
 
+// set puts the store into a state from outside.
+func (s *memoryStore) set(pair *Pair, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pair, s.err = pair, err
+}
+
 func (s *memoryStore) Save(_ context.Context, old, pair Pair) (Pair, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,12 +156,12 @@ func TestStoreTroubleKeepsThePairInUse(t *testing.T) {
 		return c
 	}, func(c *Certificates, settle func() []error) {
 		before := served(t, c)
-		store.err = errors.New("forbidden")
+		store.set(nil, errors.New("forbidden"))
 		require.Len(t, settle(), 1)
 		require.Empty(t, settle(), "reported once")
 		require.Equal(t, before, served(t, c))
 
-		store.err, store.pair = nil, nil // removed by a person, to get a new one
+		store.set(nil, nil) // removed by a person, to get a new one
 		require.Equal(t, []error{nil}, settle())
 		require.NotEqual(t, before, served(t, c))
 	})
@@ -196,20 +203,24 @@ func TestPairFile(t *testing.T) {
 }
 
 func TestProcessesThatStartTogetherShareThePairFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tls.pem")
-	var start sync.WaitGroup
-	serials := make([]*big.Int, 8)
-	for i := range serials {
-		start.Go(func() {
-			c, err := GeneratedCertificates(t.Context(), NewFilePairStore(path), testNames, CertificateOptions{})
-			if err == nil {
-				serials[i] = c.current.Load().Leaf.SerialNumber
-			}
-		})
-	}
-	start.Wait()
-	for _, serial := range serials {
-		require.NotNil(t, serial)
-		require.Equal(t, serials[0], serial)
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "tls.pem")
+		var processes sync.WaitGroup
+		begin := make(chan struct{})
+		kept := make([]Pair, 8)
+		for i := range kept {
+			own := newPair(t)
+			processes.Go(func() {
+				<-begin
+				kept[i], _ = NewFilePairStore(path).Save(t.Context(), Pair{}, own)
+			})
+		}
+		close(begin)
+		processes.Wait()
+		stored, err := NewFilePairStore(path).Load(t.Context())
+		require.NoError(t, err)
+		for _, pair := range kept {
+			require.Equal(t, stored, pair)
+		}
 	}
 }

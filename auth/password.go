@@ -90,11 +90,9 @@ type compareFunc func(hash, password []byte) error
 // hashes that nothing matches. So a hash cheaper than the others (htpasswd makes cost 5) cannot be told by its time.
 func (p Password) matches(text []byte, cost int, compare compareFunc) bool {
 	if p.hash == "" {
-		given := sha256.Sum256(text)
-		known := p != Password{}
-		equal := subtle.ConstantTimeCompare(given[:], p.digest[:]) == 1
+		given := sha256.Sum256(text) // of no text is it the zero digest that stands for "no password"
 		_ = compare(unmatchable(cost), text)
-		return equal && known
+		return subtle.ConstantTimeCompare(given[:], p.digest[:]) == 1
 	}
 	err := compare([]byte(p.hash), text)
 	for c := p.cost; c < cost; c++ {

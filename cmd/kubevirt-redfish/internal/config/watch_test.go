@@ -18,18 +18,20 @@ func watched(t *testing.T, path string, steps func(settle func() []Change)) {
 		source := Source{Path: path}
 		current, _, err := Load(source)
 		require.NoError(t, err)
-		var reported []Change
+		reported := make(chan Change, 16)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			Watch(ctx, source, current, func(c Change) { reported = append(reported, c) })
+			Watch(ctx, source, current, func(c Change) { reported <- c })
 		}()
 		steps(func() []Change {
 			time.Sleep(2*pollInterval + time.Millisecond)
 			synctest.Wait()
-			changes := reported
-			reported = nil
+			var changes []Change
+			for len(reported) > 0 {
+				changes = append(changes, <-reported)
+			}
 			return changes
 		})
 		cancel()
