@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -38,6 +41,7 @@ type selection struct {
 	namespace string
 	labels    labels.Selector
 	fields    fields.Selector
+	content   bool // fields names more than metadata
 }
 
 func selectionOf(q *request) (selection, error) {
@@ -50,9 +54,13 @@ func selectionOf(q *request) (selection, error) {
 		return s, apierrors.NewBadRequest(err.Error())
 	}
 	for _, r := range s.fields.Requirements() {
-		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
+		if r.Field == "metadata.name" || r.Field == "metadata.namespace" {
+			continue
+		}
+		if !slices.Contains(q.typ.Selectable, r.Field) {
 			return s, apierrors.NewBadRequest("field label not supported: " + r.Field)
 		}
+		s.content = true
 	}
 	if q.name != "" {
 		s.fields = fields.AndSelectors(s.fields, fields.OneTermEqualSelector("metadata.name", q.name))
@@ -63,7 +71,21 @@ func selectionOf(q *request) (selection, error) {
 func (s selection) matches(o *store.Object) bool {
 	return (s.namespace == "" || s.namespace == o.Meta.Namespace) &&
 		s.labels.Matches(labels.Set(o.Meta.Labels)) &&
-		(s.fields.Empty() || s.fields.Matches(fields.Set{"metadata.name": o.Meta.Name, "metadata.namespace": o.Meta.Namespace}))
+		(s.fields.Empty() || s.fields.Matches(s.fieldsOf(o)))
+}
+
+func (s selection) fieldsOf(o *store.Object) fields.Set {
+	set := fields.Set{"metadata.name": o.Meta.Name, "metadata.namespace": o.Meta.Namespace}
+	var content map[string]any
+	if !s.content || o.Into(&content) != nil {
+		return set
+	}
+	for _, path := range o.Type.Selectable {
+		if v, _, err := unstructured.NestedString(content, strings.Split(path, ".")...); err == nil {
+			set[path] = v
+		}
+	}
+	return set
 }
 
 // position is where a continued list goes on: after a key, in the snapshot of a revision.

@@ -80,6 +80,20 @@ func TestSelectorsOfAList(t *testing.T) {
 	}
 }
 
+func TestFieldsOfPodsAndEventsAreSelectable(t *testing.T) {
+	c := start(t, sim.Options{Fleet: sim.DefaultFleet()})
+	for selector, want := range map[string]int{"status.phase=Running": 1, "status.phase=Failed": 0, "spec.nodeName!=": 1} {
+		pods, err := c.kube.CoreV1().Pods("cp1").List(t.Context(), metav1.ListOptions{FieldSelector: selector})
+		require.NoError(t, err)
+		require.Len(t, pods.Items, want, selector)
+	}
+	_, err := c.kube.CoreV1().Events("cp1").Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e"}, InvolvedObject: corev1.ObjectReference{Kind: "VirtualMachine", Name: "node-0"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	events, err := c.kube.CoreV1().Events("cp1").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=VirtualMachine,involvedObject.name=node-0"})
+	require.NoError(t, err)
+	require.Len(t, events.Items, 1)
+}
+
 func TestListPagesExpire(t *testing.T) {
 	c := settings(t, 5)
 	api := c.kube.CoreV1().ConfigMaps("default")

@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"kubevirt.io/client-go/kubevirt"
 
 	"github.com/kubevirt-redfish/kubevirt-redfish/kubevirt/sim"
 )
@@ -48,6 +51,35 @@ func BenchmarkStart(b *testing.B) {
 				b.StartTimer()
 			}
 		})
+	}
+}
+
+// BenchmarkOnToRunning is a start and the watch event that shows the instance Running, when nothing takes time.
+func BenchmarkOnToRunning(b *testing.B) {
+	s, err := sim.Start(b.Context(), sim.Options{Fleet: sim.DefaultFleet(), Delays: immediate()})
+	require.NoError(b, err)
+	defer s.Close()
+	virt, err := kubevirt.NewForConfig(s.RESTConfig())
+	require.NoError(b, err)
+	vms, vmis := virt.KubevirtV1().VirtualMachines("cp1"), virt.KubevirtV1().VirtualMachineInstances("cp1")
+	w, err := vmis.Watch(b.Context(), metav1.ListOptions{FieldSelector: "metadata.name=node-1"})
+	require.NoError(b, err)
+	defer w.Stop()
+	follow := func(done func(watch.Event) bool) {
+		for e := range w.ResultChan() {
+			if done(e) {
+				return
+			}
+		}
+	}
+	zero := int64(0)
+	for b.Loop() {
+		require.NoError(b, vms.Start(b.Context(), "node-1", &kubevirtv1.StartOptions{}))
+		follow(func(e watch.Event) bool { return e.Object.(*kubevirtv1.VirtualMachineInstance).IsRunning() }) //nolint:forcetypeassert // a watch of these
+		b.StopTimer()
+		require.NoError(b, vms.Stop(b.Context(), "node-1", &kubevirtv1.StopOptions{GracePeriod: &zero}))
+		follow(func(e watch.Event) bool { return e.Type == watch.Deleted })
+		b.StartTimer()
 	}
 }
 

@@ -23,10 +23,7 @@ import (
 	"github.com/kubevirt-redfish/kubevirt-redfish/kubevirt/sim/internal/virt"
 )
 
-const (
-	readHeaderTimeout = 10 * time.Second
-	shutdownTimeout   = 5 * time.Second
-)
+const readHeaderTimeout = 10 * time.Second
 
 // Delays are how long things take in the simulated cluster.
 type Delays = virt.Delays
@@ -69,6 +66,9 @@ type Server struct {
 	http     *http.Server
 	cancel   context.CancelFunc
 	finished sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool // no request may be counted any more
 }
 
 // Start serves a simulated cluster until ctx ends or Close is called.
@@ -136,19 +136,28 @@ func jitter(limit time.Duration) time.Duration { return mathrand.N(limit) } //no
 
 // serve counts the requests in flight, so that Close can wait for them.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	s.finished.Add(1)
+	if !s.enter() {
+		panic(http.ErrAbortHandler)
+	}
 	defer s.finished.Done()
 	s.api.ServeHTTP(w, r)
 }
 
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.finished.Add(1)
+	}
+	return !s.closed
+}
+
 // Close ends the cluster and waits for all its goroutines.
 func (s *Server) Close() {
-	s.cancel()
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	if err := s.http.Shutdown(ctx); err != nil {
-		s.api.log.Warn("requests were cut", "err", err)
-	}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel() // ends watches, waits and, by closing it, the HTTP server
 	s.finished.Wait()
 }
 

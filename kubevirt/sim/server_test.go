@@ -1,12 +1,16 @@
 package sim_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	testingclock "k8s.io/utils/clock/testing"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"kubevirt.io/client-go/kubevirt"
 
@@ -110,4 +114,45 @@ func TestStartRunsAndStopEndsAMachine(t *testing.T) {
 	pods, err := c.kube.CoreV1().Pods("cp1").List(t.Context(), metav1.ListOptions{LabelSelector: "vm.kubevirt.io/name=node-1"})
 	require.NoError(t, err)
 	require.Empty(t, pods.Items)
+}
+
+func TestLeaderElectionWorks(t *testing.T) {
+	c := start(t, sim.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	led := make(chan struct{})
+	stopped := make(chan struct{})
+	lock := &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: "lead"}, Client: c.kube.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: "me"}}
+	go leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{Lock: lock, ReleaseOnCancel: true,
+		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 100 * time.Millisecond,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { close(led) }, OnStoppedLeading: func() { close(stopped) }}})
+	<-led
+	cancel()
+	<-stopped
+	lease, err := c.kube.CoordinationV1().Leases("default").Get(t.Context(), "lead", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Empty(t, *lease.Spec.HolderIdentity)
+}
+
+func TestCloseEndsOpenWatchesAndCanBeRepeated(t *testing.T) {
+	c := start(t, sim.Options{})
+	w := c.watch(t, metav1.ListOptions{})
+	c.Close()
+	c.Close()
+	for range w.ResultChan() { //nolint:revive // until it is closed
+	}
+}
+
+func TestGivenTokenAndClockAreUsed(t *testing.T) {
+	clk := testingclock.NewFakeClock(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
+	c := start(t, sim.Options{Fleet: sim.DefaultFleet(), Token: "known", Clock: clk})
+	require.Equal(t, "known", c.RESTConfig().BearerToken)
+	require.Equal(t, clk.Now(), c.vm(t, "node-0").CreationTimestamp.UTC())
+	require.NoError(t, c.virt.KubevirtV1().VirtualMachines("cp1").Start(t.Context(), "node-1", &kubevirtv1.StartOptions{}))
+	p := &powerCase{cluster: c, name: "node-1"}
+	until(t, func() bool { v := p.vmi(t); return v != nil && v.Status.Phase == kubevirtv1.Scheduling })
+	until(t, func() bool {
+		clk.Step(time.Minute) // as fast as one likes
+		return p.machine(t).Status.PrintableStatus == kubevirtv1.VirtualMachineStatusRunning
+	})
 }

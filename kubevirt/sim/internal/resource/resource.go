@@ -22,6 +22,8 @@ type Type struct {
 	Strategic bool
 	// GracefulDelete is a kind whose deletion waits for its owner on a node, as pods do.
 	GracefulDelete bool
+	// Selectable are the fields that a field selector may name beside metadata's.
+	Selectable []string
 	// Go is the Go type; unknown fields are pruned by it.
 	Go reflect.Type
 	// Columns are the columns of kubectl's table after NAME.

@@ -24,7 +24,7 @@ var (
 		ClusterScoped: true, Status: true, Strategic: true, Go: reflect.TypeFor[corev1.Node](),
 		Columns: []Column{{"Ready", "string", ready}, age}}
 	Pods = &Type{Version: "v1", Kind: "Pod", Plural: "pods", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"},
-		Status: true, Strategic: true, GracefulDelete: true, Go: reflect.TypeFor[corev1.Pod](),
+		Status: true, Strategic: true, GracefulDelete: true, Go: reflect.TypeFor[corev1.Pod](), Selectable: []string{"spec.nodeName", "status.phase"},
 		Columns: []Column{{"Status", "string", ".status.phase"}, {"Node", "string", ".spec.nodeName"}, age}}
 	Secrets = &Type{Version: "v1", Kind: "Secret", Plural: "secrets", Singular: "secret",
 		Strategic: true, Go: reflect.TypeFor[corev1.Secret](),
@@ -33,7 +33,8 @@ var (
 		Strategic: true, Go: reflect.TypeFor[corev1.ConfigMap](), Columns: []Column{age}}
 	Events = &Type{Version: "v1", Kind: "Event", Plural: "events", Singular: "event", ShortNames: []string{"ev"},
 		Strategic: true, Go: reflect.TypeFor[corev1.Event](),
-		Columns: []Column{{"Type", "string", ".type"}, {"Reason", "string", ".reason"}, {"Object", "string", ".involvedObject.name"}, {"Message", "string", ".message"}}}
+		Selectable: []string{"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid", "reason", "type"},
+		Columns:    []Column{{"Type", "string", ".type"}, {"Reason", "string", ".reason"}, {"Object", "string", ".involvedObject.name"}, {"Message", "string", ".message"}}}
 	PersistentVolumeClaims = &Type{Version: "v1", Kind: "PersistentVolumeClaim", Plural: "persistentvolumeclaims", Singular: "persistentvolumeclaim",
 		ShortNames: []string{"pvc"}, Status: true, Strategic: true, Go: reflect.TypeFor[corev1.PersistentVolumeClaim](),
 		Columns: []Column{{"Status", "string", ".status.phase"}, {"Capacity", "string", ".status.capacity.storage"}, {"StorageClass", "string", ".spec.storageClassName"}, age}}
