@@ -2,7 +2,9 @@ package lab_test
 
 import (
 	"net/http"
+	"net/url"
 	"os"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -49,13 +51,25 @@ func TestSecondLabBesideTheFirst(t *testing.T) {
 		s.start("vm", machine{})
 		s.running("vm")
 		first := newSpace(t)
-		require.Equal(t, http.StatusNotFound, kube.Code(first.get404(s.path(kubevirt, onVM, "vm"))))
+		require.Equal(t, http.StatusNotFound, kube.Code(first.fetch(s.path(kubevirt, onVM, "vm"))))
 	})
 	t.Run("cannot be started twice", func(t *testing.T) {
 		_, err := lab.Up(t.Context(), suite.programs, o)
 		require.ErrorContains(t, err, "already runs")
 	})
+	t.Run("keeps its ports", func(t *testing.T) {
+		other := o
+		other.State, other.PortBase = t.TempDir(), port(t, kubeconfig)-43
+		_, err := lab.Up(t.Context(), suite.programs, other)
+		require.ErrorContains(t, err, "address already in use")
+	})
 	t.Run("shows a crash and stops", func(t *testing.T) { crashAndStop(t, o.State) })
+	t.Run("does not continue with another number of nodes", func(t *testing.T) {
+		other := o
+		other.Nodes = 2
+		_, err := lab.Up(t.Context(), suite.programs, other)
+		require.ErrorContains(t, err, "take it away with down --clean")
+	})
 	t.Run("continues with its data", func(t *testing.T) {
 		again, err := lab.Up(t.Context(), suite.programs, o)
 		require.NoError(t, err)
@@ -65,7 +79,20 @@ func TestSecondLabBesideTheFirst(t *testing.T) {
 	})
 }
 
-func (s space) get404(path string) error {
+// port is that of the API server.
+func port(t *testing.T, kubeconfig string) int {
+	t.Helper()
+	config, err := kube.ReadConfig(kubeconfig)
+	require.NoError(t, err)
+	server, err := url.Parse(config.Clusters[0].Cluster.Server)
+	require.NoError(t, err)
+	n, err := strconv.Atoi(server.Port())
+	require.NoError(t, err)
+	return n
+}
+
+// fetch is get for an answer that does not matter.
+func (s space) fetch(path string) error {
 	_, err := s.Do(s.Context(), http.MethodGet, path, nil, nil)
 	return err
 }

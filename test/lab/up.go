@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -31,6 +32,11 @@ func Up(ctx context.Context, dir string, o Options) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	unlock, err := lockPorts()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	l, err := prepare(dir, o)
 	if err != nil {
 		return "", err
@@ -44,9 +50,22 @@ func Up(ctx context.Context, dir string, o Options) (string, error) {
 			err = fmt.Errorf("start %s: %w (logs in %s)", stage.name, err, l.logs())
 			return "", errors.Join(err, Down(o.State, false))
 		}
+		unlock() // the first ports are in use now, so that nobody takes these hundred
 		slog.Info("lab", "started", stage.name, "after", time.Since(start).Round(100*time.Millisecond).String())
 	}
 	return l.kubeconfig(), nil
+}
+
+// lockPorts makes labs that are started at the same time choose one after the other. Unlocking twice does no harm.
+func lockPorts() (unlock func(), err error) {
+	dir, err := DefaultCache()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755) //nolint:gosec // nothing secret
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lock(filepath.Join(dir, "ports"))
 }
 
 // prepare checks that the folder and the ports are free, and makes keys for a new folder.
@@ -72,8 +91,8 @@ func prepare(dir string, o Options) (*lab, error) {
 		return nil, err
 	}
 	if saved != nil { // keys and registrations name its ports
-		if o.PortBase != 0 && o.PortBase != saved.PortBase {
-			return nil, fmt.Errorf("%s belongs to a lab with port base %d; take it away with down --clean", s, saved.PortBase)
+		if (o.PortBase != 0 && o.PortBase != saved.PortBase) || o.Nodes != saved.Nodes {
+			return nil, fmt.Errorf("%s belongs to a lab with port base %d and %d nodes; take it away with down --clean", s, saved.PortBase, saved.Nodes)
 		}
 		o.PortBase = saved.PortBase
 	}
