@@ -195,7 +195,7 @@ func TestOldTLSVersionsAreRefused(t *testing.T) {
 			_ = left.Close()
 		})
 		client := tls.Client(right, &tls.Config{
-			InsecureSkipVerify: true, //nolint:gosec // only the version is of interest
+			InsecureSkipVerify: true, // only the version is of interest
 			MinVersion:         tls.VersionTLS10,
 			MaxVersion:         version,
 		})

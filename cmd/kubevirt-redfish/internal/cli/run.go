@@ -98,12 +98,12 @@ func knownCommand(root *cobra.Command, args []string) error {
 }
 
 func exitCode(err error) int {
-	var problems config.Problems
-	var usage usageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return ExitOK
-	case errors.As(err, &usage), errors.As(err, &problems):
+	}
+	_, usage := errors.AsType[usageError](err)
+	_, configuration := errors.AsType[config.Problems](err)
+	if usage || configuration {
 		return ExitUsage
 	}
 	return ExitFailure
@@ -114,8 +114,7 @@ func linesOf(err error) []string {
 	if err == nil {
 		return nil
 	}
-	var problems config.Problems
-	if errors.As(err, &problems) {
+	if problems, ok := errors.AsType[config.Problems](err); ok {
 		if where, found := strings.CutSuffix(err.Error(), problems.Error()); found {
 			lines := make([]string, len(problems))
 			for i := range problems {

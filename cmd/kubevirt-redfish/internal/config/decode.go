@@ -54,7 +54,7 @@ func (d *decoder) value(v reflect.Value, n *yaml.Node, path string) {
 	if isNull(n) {
 		return
 	}
-	_, textual := v.Addr().Interface().(encoding.TextUnmarshaler)
+	_, textual := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr())
 	switch {
 	case n.Kind == yaml.ScalarNode && (textual || isScalar(v.Kind())):
 		if err := setScalar(v, n.Value); err != nil {
@@ -138,7 +138,7 @@ func isScalar(k reflect.Kind) bool {
 
 // setScalar converts text to the type of v, quoted or not, from the file or from the environment.
 func setScalar(v reflect.Value, text string) error {
-	if own, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if own, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
 		return own.UnmarshalText([]byte(text))
 	}
 	switch v.Kind() {

@@ -52,7 +52,7 @@ func agree(t *testing.T, definitions map[string]*property, value reflect.Value, 
 		resolved.Default = p.Default
 		p = &resolved
 	}
-	_, textual := reflect.New(value.Type()).Interface().(encoding.TextUnmarshaler)
+	_, textual := reflect.TypeAssert[encoding.TextUnmarshaler](reflect.New(value.Type()))
 	types := p.types()
 	if textual {
 		require.Contains(t, types, "string", path)
