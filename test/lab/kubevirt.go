@@ -22,14 +22,16 @@ func (l *lab) startKubeVirt(ctx context.Context) error {
 	if err := l.generate(ctx); err != nil {
 		return err
 	}
-	if err := l.applyFiles(ctx, "crds.json"); err != nil {
+	crds, err := l.manifest("crds.json")
+	if err != nil {
 		return err
 	}
 	// CDI's kinds come before virt-api and virt-controller start: these exit when they appear later
-	if err := l.apply(ctx, customResources()...); err != nil {
+	crds = append(crds, customResources()...)
+	if err := l.apply(ctx, crds...); err != nil {
 		return err
 	}
-	if err := l.await(ctx, "custom resources", l.established); err != nil {
+	if err := l.await(ctx, "custom resources", func(ctx context.Context) error { return l.served(ctx, crds) }); err != nil {
 		return err
 	}
 	if err := l.apply(ctx, kube.Object{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}}); err != nil {
@@ -119,14 +121,18 @@ func (l *lab) apply(ctx context.Context, objects ...kube.Object) error {
 	return errors.Join(errs...)
 }
 
-func (l *lab) established(ctx context.Context) error {
-	var crds struct{ Items []kube.Object }
-	if _, err := l.api.Do(ctx, http.MethodGet, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", nil, &crds); err != nil {
-		return err
-	}
-	for _, crd := range crds.Items {
-		if !conditionTrue(crd, "Established") {
-			return fmt.Errorf("%s is not established", crd.Text("metadata", "name"))
+// served asks discovery for the kinds that custom resource definitions declare: it lists them once they are established.
+func (l *lab) served(ctx context.Context, crds []kube.Object) error {
+	for _, crd := range crds {
+		spec := kube.Object(crd["spec"].(map[string]any))
+		for _, v := range spec["versions"].([]any) {
+			version := kube.Object(v.(map[string]any))
+			if version["served"] != true {
+				continue
+			}
+			if _, err := l.api.Path(ctx, kube.Object{"apiVersion": spec.Text("group") + "/" + version.Text("name"), "kind": spec.Text("names", "kind")}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
