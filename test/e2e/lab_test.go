@@ -1,0 +1,38 @@
+package e2e
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// parallel is how many tests wait side by side; they do not compute.
+const parallel = "16"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", parallel); err != nil {
+		panic(err)
+	}
+	os.Exit(RunWithLab(m))
+}
+
+// bothRights runs a test once with our rights and once with those that are documented.
+func bothRights(t *testing.T, test func(*testing.T, *Space)) {
+	t.Parallel()
+	for _, rights := range []Rights{OurRights, DocumentedRights} {
+		t.Run(string(rights), func(t *testing.T) {
+			t.Parallel()
+			test(t, NewSpace(t, rights))
+		})
+	}
+}
+
+func TestLabGofishReadsAndPowerCycles(t *testing.T) {
+	bothRights(t, func(t *testing.T, s *Space) {
+		id := s.create(t, "node-0", machine{})
+		p := s.Serve(t)
+		eventually(t, "the machine is there", func() bool { return p.Do(t, Admin, "GET", "/redfish/v1/Systems/"+id, nil).Status == 200 })
+		gofishReadsAndPowerCycles(t, p, id)
+	})
+}
