@@ -170,7 +170,25 @@ func (p *Product) Power(t testing.TB, user auth.UserName, id string) string {
 // Reset posts ComputerSystem.Reset.
 func (p *Product) Reset(t testing.TB, user auth.UserName, id, how string) Answer {
 	t.Helper()
-	return p.Do(t, user, http.MethodPost, "/redfish/v1/Systems/"+id+"/Actions/ComputerSystem.Reset", map[string]string{"ResetType": how})
+	began := time.Now()
+	answer := p.Do(t, user, http.MethodPost, "/redfish/v1/Systems/"+id+"/Actions/ComputerSystem.Reset", map[string]string{"ResetType": how})
+	require.Less(t, time.Since(began), noticed, "%s of %s: the answer waits for an effect that never shows", how, id)
+	return answer
+}
+
+// noticed is a little less than the longest time that an answer waits for its effect to show.
+const noticed = 1900 * time.Millisecond
+
+// Quiet waits until the product has made the calls that its start takes.
+func (p *Product) Quiet(t testing.TB) {
+	t.Helper()
+	last, since := p.Calls.Load(), time.Now()
+	require.Eventually(t, func() bool {
+		if now := p.Calls.Load(); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > 200*time.Millisecond
+	}, 10*time.Second, 10*time.Millisecond)
 }
 
 // WaitPower waits until the machine shows the power state.

@@ -97,6 +97,7 @@ func readEverything(t *testing.T, system *schemas.ComputerSystem) {
 // Reads cost the cluster nothing; a reset costs it one call, and none when the state is already reached.
 func TestReadsMakeNoCallsAndAResetOne(t *testing.T) {
 	p, _ := simulated(t)
+	p.Quiet(t)
 	const id = "cp1.node-1"
 	calls := func(do func()) int64 {
 		before := p.Calls.Load()
