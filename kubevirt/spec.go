@@ -2,7 +2,10 @@ package kubevirt
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-const architectureAMD64 = "amd64"
+const (
+	architectureAMD64 = "amd64"
+	architectureARM64 = "arm64"
+)
 
 // hardware works out what the guest sees, with KubeVirt's defaults.
 func (w *wireSpec) hardware() hardware {
@@ -12,8 +15,9 @@ func (w *wireSpec) hardware() hardware {
 		sku: shared(d.Chassis.SKU), machine: shared(d.Machine.Type), architecture: shared(w.Architecture), cpuModel: shared(d.CPU.Model),
 		topology: d.topology(), memory: d.memory(), grace: -1,
 	}
-	if efi := d.Firmware.Bootloader.EFI; efi != nil {
-		h.efi, h.secureBoot = true, efi.SecureBoot == nil || *efi.SecureBoot
+	h.efi, h.secureBoot = w.firmware()
+	if h.cpuModel == "" && w.Architecture == architectureARM64 {
+		h.cpuModel = "host-passthrough"
 	}
 	if w.Grace != nil {
 		h.grace = *w.Grace
@@ -33,6 +37,18 @@ func (w *wireSpec) hardware() hardware {
 	return h
 }
 
+// firmware reports whether the firmware is UEFI, and whether secure boot is on: by default it is on amd64,
+// while arm64 always has UEFI without it (KubeVirt's pkg/defaults).
+func (w *wireSpec) firmware() (efi, secureBoot bool) {
+	arm := w.Architecture == architectureARM64
+	if set := w.Domain.Firmware.Bootloader.EFI; set == nil {
+		return arm, false
+	} else if set.SecureBoot != nil {
+		return true, *set.SecureBoot
+	}
+	return true, !arm
+}
+
 // topology is the CPU topology that KubeVirt gives the domain: what is set, else one socket for each CPU of
 // the limits or the requests, else a single CPU (pkg/virt-launcher/virtwrap/converter/vcpu).
 func (d *wireDomain) topology() topology {
@@ -50,12 +66,16 @@ func (d *wireDomain) topology() topology {
 
 // memory is the size of the guest's memory in bytes, 0 when the spec does not say it.
 func (d *wireDomain) memory() int64 {
-	for _, q := range []*resource.Quantity{d.Memory.Guest, d.Resources.Requests.Memory, d.Resources.Limits.Memory, d.Memory.Hugepages.PageSize} {
+	for _, q := range []*resource.Quantity{d.Memory.Guest, d.Resources.Requests.Memory, d.Resources.Limits.Memory} {
 		if n := value(q); n > 0 {
 			return n
 		}
 	}
-	return 0
+	page, err := resource.ParseQuantity(d.Memory.Hugepages.PageSize)
+	if err != nil {
+		return 0
+	}
+	return page.Value()
 }
 
 func (w *wireDisk) disk(volumes map[string]*wireVolume, architecture string) disk {

@@ -108,7 +108,7 @@ type wireDomain struct {
 	Memory struct {
 		Guest     *resource.Quantity `json:"guest"`
 		Hugepages struct {
-			PageSize *resource.Quantity `json:"pageSize"`
+			PageSize string `json:"pageSize"` // text without a check by the API server
 		} `json:"hugepages"`
 	} `json:"memory"`
 	Resources struct {
