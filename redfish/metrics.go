@@ -10,6 +10,7 @@ import (
 type metrics struct {
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
+	running  prometheus.Gauge
 	panics   prometheus.Counter
 }
 
@@ -22,11 +23,14 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Name: "kubevirt_redfish_http_request_duration_seconds", Help: "Time from the request's header to its answer, by route and method.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route", "method"}),
+		running: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "kubevirt_redfish_http_requests_running", Help: "Requests that are being answered.",
+		}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "kubevirt_redfish_panics_total", Help: "Panics of handlers, each answered with a 500.",
 		}),
 	}
-	registry.MustRegister(m.requests, m.latency, m.panics)
+	registry.MustRegister(m.requests, m.latency, m.running, m.panics)
 	return m
 }
 
@@ -40,6 +44,7 @@ func (m *metrics) observe(r *route, method string, status int, took time.Duratio
 	if !knownMethods[method] {
 		method = "other"
 	}
+	m.running.Dec()
 	m.requests.WithLabelValues(path, method, statusText(status)).Inc()
 	m.latency.WithLabelValues(path, method).Observe(took.Seconds())
 }

@@ -77,6 +77,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header["Odata-Version"] = headerODataVersion
 	header["Cache-Control"] = headerNoStore
 	header["X-Request-Id"] = c.id[:]
+	s.metrics.running.Inc()
 	defer c.record()
 	defer c.recover()
 	if err := c.serve(); err != nil {

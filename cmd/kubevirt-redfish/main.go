@@ -16,7 +16,10 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	programs := server.Programs{Out: os.Stdout, Err: os.Stderr, Env: os.LookupEnv, Version: cli.ThisBuild().Version}
+	programs := server.Programs{
+		Out: os.Stdout, Err: os.Stderr, Version: cli.ThisBuild().Version,
+		Env: os.LookupEnv, //nolint:forbidigo // this is main
+	}
 	return cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.Commands{
 		Serve: programs.Serve, Simulate: programs.Simulate,
 	})

@@ -142,7 +142,7 @@ func (p *Product) Do(t testing.TB, user auth.UserName, method, path string, body
 	}
 	response, err := p.http.Do(r)
 	require.NoError(t, err)
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	a := Answer{Status: response.StatusCode, Header: response.Header, Text: string(text)}

@@ -41,7 +41,7 @@ func (s *serving) greet(ctx context.Context, e *endpoint, t *target) {
 				insecure, password, url, names[len(names)-1])
 		}
 	}
-	fmt.Fprintln(s.Out, b.String())
+	_, _ = fmt.Fprintln(s.Out, b.String()) // a closed output is no reason to stop
 }
 
 // maxGreeted bounds the list of machines in the greeting.

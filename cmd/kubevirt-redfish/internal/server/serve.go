@@ -145,6 +145,7 @@ func (s *serving) reload(change config.Change) {
 		old.Metrics != fresh.Metrics || old.KubeVirt != fresh.KubeVirt {
 		s.logger.Warn("a restart is needed for some of the changes", "keys", "server, system_id_convention, metrics, kubevirt")
 	}
+	s.config = change.Config
 }
 
 func (s *serving) warn(problems config.Problems) {

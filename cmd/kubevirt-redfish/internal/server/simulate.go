@@ -44,12 +44,12 @@ func (p Programs) Simulate(ctx context.Context, o cli.SimulateOptions) error {
 		return fmt.Errorf("simulator: %w", err)
 	}
 	if o.KubeconfigOut == "" {
-		fmt.Fprintf(p.Out, "The simulated cluster serves at %s. Its kubeconfig:\n\n%s\n", cluster.URL(), kubeconfig)
+		_, _ = fmt.Fprintf(p.Out, "The simulated cluster serves at %s. Its kubeconfig:\n\n%s\n", cluster.URL(), kubeconfig)
 	} else {
 		if err := os.WriteFile(o.KubeconfigOut, kubeconfig, 0o600); err != nil {
 			return fmt.Errorf("writing the kubeconfig: %w", err)
 		}
-		fmt.Fprintf(p.Out, "The simulated cluster serves at %s. Try:\n\n  kubectl --kubeconfig %s get vm,vmi -A\n", cluster.URL(), o.KubeconfigOut)
+		_, _ = fmt.Fprintf(p.Out, "The simulated cluster serves at %s. Try:\n\n  kubectl --kubeconfig %s get vm,vmi -A\n", cluster.URL(), o.KubeconfigOut)
 	}
 	<-ctx.Done()
 	return nil

@@ -73,11 +73,11 @@ func readFleet(path string) (sim.Fleet, error) {
 	if path == "" {
 		return sim.DefaultFleet(), nil
 	}
-	file, err := os.Open(path)
+	file, err := os.Open(path) //nolint:gosec // the path is the person's who starts the program
 	if err != nil {
 		return sim.Fleet{}, fmt.Errorf("fleet: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // only read
 	fleet, err := sim.ParseFleet(file)
 	if err != nil {
 		return sim.Fleet{}, fmt.Errorf("fleet %s: %w", path, err)
