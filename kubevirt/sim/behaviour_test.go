@@ -119,7 +119,7 @@ func TestCleanAndKilledEnds(t *testing.T) {
 			code, text := p.call(t, tc.verb)
 			require.Equal(t, 202, code, text)
 			for e := range w.ResultChan() {
-				if vmi := e.Object.(*kubevirtv1.VirtualMachineInstance); vmi.IsFinal() { //nolint:forcetypeassert // a watch of these
+				if vmi := e.Object.(*kubevirtv1.VirtualMachineInstance); vmi.IsFinal() { // a watch of these
 					require.Equal(t, tc.want, vmi.Status.Phase)
 					break
 				}

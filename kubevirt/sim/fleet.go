@@ -87,7 +87,7 @@ func FleetOf(objects ...runtime.Object) (Fleet, error) {
 	return f, nil
 }
 
-// Add returns a fleet with the objects of both.
+// Add returns a fleet with the objects of both: test/e2e puts odd machines beside the sample.
 func (f Fleet) Add(g Fleet) Fleet { return Fleet{slices.Concat(f.objects, g.objects)} }
 
 // seed stores the cluster's own objects and the fleet's, VMs last. A fleet that brings nodes replaces ours.

@@ -26,7 +26,7 @@ func kubectl(t *testing.T, c cluster) func(args ...string) string {
 	return func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), path, args...)
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+file, "HOME="+home)
+		cmd.Env = append(cmd.Environ(), "KUBECONFIG="+file, "HOME="+home)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "kubectl %v: %s", args, out)
 		return string(out)

@@ -100,7 +100,7 @@ var fieldsOf sync.Map
 // jsonFields are the fields of a struct by their JSON names, embedded structs included.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	if known, ok := fieldsOf.Load(t); ok {
-		return known.(map[string]reflect.Type) //nolint:forcetypeassert // only stored below
+		return known.(map[string]reflect.Type) // only stored below
 	}
 	fields := map[string]reflect.Type{}
 	for f := range t.Fields() {

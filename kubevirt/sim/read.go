@@ -96,7 +96,7 @@ type position struct {
 }
 
 func (p position) token() string {
-	b, _ := json.Marshal(p) //nolint:errcheck // a number and strings always encode
+	b, _ := json.Marshal(p) // a number and strings always encode
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 

@@ -75,7 +75,7 @@ func BenchmarkOnToRunning(b *testing.B) {
 	zero := int64(0)
 	for b.Loop() {
 		require.NoError(b, vms.Start(b.Context(), "node-1", &kubevirtv1.StartOptions{}))
-		follow(func(e watch.Event) bool { return e.Object.(*kubevirtv1.VirtualMachineInstance).IsRunning() }) //nolint:forcetypeassert // a watch of these
+		follow(func(e watch.Event) bool { return e.Object.(*kubevirtv1.VirtualMachineInstance).IsRunning() }) // a watch of these
 		b.StopTimer()
 		require.NoError(b, vms.Stop(b.Context(), "node-1", &kubevirtv1.StopOptions{GracePeriod: &zero}))
 		follow(func(e watch.Event) bool { return e.Type == watch.Deleted })

@@ -139,7 +139,7 @@ func TestCloseEndsOpenWatchesAndCanBeRepeated(t *testing.T) {
 	w := c.watch(t, metav1.ListOptions{})
 	c.Close()
 	c.Close()
-	for range w.ResultChan() { //nolint:revive // until it is closed
+	for range w.ResultChan() { // until it is closed
 	}
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -72,6 +73,7 @@ func (s *watcher) run(timeout time.Duration) error {
 	bookmarks := s.api.wall.NewTicker(bookmarkInterval)
 	defer bookmarks.Stop()
 	dropped := s.api.faults.dropped(s.q.resource)
+	mark := false
 	for {
 		changed, err := s.fetch()
 		if err != nil {
@@ -81,20 +83,23 @@ func (s *watcher) run(timeout time.Duration) error {
 		if err != nil {
 			return err
 		}
+		if mark {
+			if err := s.bookmark(false); err != nil {
+				return err
+			}
+		}
+		mark = false
 		select {
 		case <-changed:
 		case <-wake:
 		case <-bookmarks.C():
-			err = s.bookmark(false)
+			mark = true
 		case <-dropped:
 			panic(http.ErrAbortHandler)
 		case <-end.C():
 			return nil
 		case <-s.q.http.Context().Done():
 			return nil
-		}
-		if err != nil {
-			return err
 		}
 	}
 }
@@ -215,8 +220,8 @@ func (s *watcher) bookmark(initialEnd bool) error {
 }
 
 func (s *watcher) sendError(err error) error {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the store returns it unwrapped
-	if !ok {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
 		return err
 	}
 	st := status.Status()

@@ -32,7 +32,7 @@ func next(t *testing.T, w watch.Interface) (string, metav1.Object) {
 		if s, isStatus := e.Object.(*metav1.Status); isStatus {
 			return string(e.Type) + " " + string(s.Reason), nil
 		}
-		o := e.Object.(metav1.Object) //nolint:forcetypeassert // everything else has metadata
+		o := e.Object.(metav1.Object) // everything else has metadata
 		return string(e.Type) + " " + o.GetName(), o
 	case <-time.After(patience):
 		require.Fail(t, "no event")

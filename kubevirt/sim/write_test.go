@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 
@@ -18,8 +19,7 @@ import (
 
 func status(err error) metav1.Status {
 	var s apierrors.APIStatus
-	if e, ok := err.(*apierrors.StatusError); ok { //nolint:errorlint // client-go returns it unwrapped
-		s = e
+	if errors.As(err, &s) {
 		return s.Status()
 	}
 	return metav1.Status{}

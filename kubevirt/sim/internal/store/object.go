@@ -32,9 +32,6 @@ type Object struct {
 // Key is the object's name.
 func (o *Object) Key() Key { return Key{o.Meta.Namespace, o.Meta.Name} }
 
-// Revision is the revision of the last write of this object.
-func (o *Object) Revision() uint64 { return o.revision }
-
 // Into decodes the object into its Go type.
 func (o *Object) Into(v any) error {
 	if err := json.Unmarshal(o.JSON, v); err != nil {

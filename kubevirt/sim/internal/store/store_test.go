@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -132,4 +133,53 @@ func TestSecondDeletionMayOnlyShortenTheGracePeriod(t *testing.T) {
 	_, gone, err := s.Delete(resource.Pods, key, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 	require.NoError(t, err)
 	require.True(t, gone)
+}
+
+func TestConcurrentUpdatesAreNeverLost(t *testing.T) {
+	s := store.New(testingclock.NewFakePassiveClock(time.Unix(1_800_000_000, 0)))
+	key := store.Key{Namespace: "n", Name: "counter"}
+	_, err := s.Create(resource.ConfigMaps, &store.Draft{Meta: metav1.ObjectMeta{Namespace: "n", Name: "counter"}, Fields: map[string]json.RawMessage{"data": []byte("0")}}, store.Options{})
+	require.NoError(t, err)
+	const each = 300
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for done := 0; done < each; {
+				if increment(t, s, key) {
+					done++
+				}
+			}
+		})
+	}
+	wg.Wait()
+	o, err := s.Get(resource.ConfigMaps, key)
+	require.NoError(t, err)
+	d, err := o.Draft()
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprint(writers*each), string(d.Fields["data"]))
+}
+
+// increment is false after a conflict.
+func increment(t *testing.T, s *store.Store, key store.Key) bool {
+	t.Helper()
+	o, err := s.Get(resource.ConfigMaps, key)
+	if err != nil {
+		t.Error(err)
+		return true
+	}
+	d, err := o.Draft()
+	if err != nil {
+		t.Error(err)
+		return true
+	}
+	var n int
+	_ = json.Unmarshal(d.Fields["data"], &n) // always a number
+	d.Fields["data"] = fmt.Append(nil, n+1)
+	runtime.Gosched()
+	_, err = s.Update(o, d, store.Options{})
+	if err != nil && !apierrors.IsConflict(err) {
+		t.Error(err)
+		return true
+	}
+	return err == nil
 }

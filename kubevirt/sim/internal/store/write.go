@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -99,7 +100,7 @@ func (s *Store) unchanged(base *Object) error {
 	case cur == nil:
 		return apierrors.NewNotFound(t.GroupResource(), key.Name)
 	case cur != base:
-		return apierrors.NewConflict(t.GroupResource(), key.Name, fmt.Errorf(conflictText))
+		return apierrors.NewConflict(t.GroupResource(), key.Name, errors.New(conflictText))
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func CheckVersion(o *Object, resourceVersion string) error {
 	if resourceVersion == "" || resourceVersion == o.Meta.ResourceVersion {
 		return nil
 	}
-	return apierrors.NewConflict(o.Type.GroupResource(), o.Meta.Name, fmt.Errorf(conflictText))
+	return apierrors.NewConflict(o.Type.GroupResource(), o.Meta.Name, errors.New(conflictText))
 }
 
 func gone(o *Object) bool {

@@ -80,27 +80,35 @@ func prefer(p *instancetypev1beta1.VirtualMachinePreferenceSpec, s *kubevirtv1.V
 	if p.Machine != nil && d.Machine == nil && p.Machine.PreferredMachineType != "" {
 		d.Machine = &kubevirtv1.Machine{Type: p.Machine.PreferredMachineType}
 	}
-	if f := p.Firmware; f != nil && f.PreferredEfi != nil && (d.Firmware == nil || d.Firmware.Bootloader == nil) {
-		if d.Firmware == nil {
-			d.Firmware = &kubevirtv1.Firmware{}
-		}
-		d.Firmware.Bootloader = &kubevirtv1.Bootloader{EFI: f.PreferredEfi.DeepCopy()}
+	if p.Firmware != nil && p.Firmware.PreferredEfi != nil {
+		preferEFI(p.Firmware.PreferredEfi, d)
 	}
-	if p.Devices == nil {
-		return
+	if p.Devices != nil {
+		preferDevices(p.Devices, &d.Devices)
 	}
-	for i := range d.Devices.Disks {
-		disk := &d.Devices.Disks[i]
-		switch {
+}
+
+func preferEFI(efi *kubevirtv1.EFI, d *kubevirtv1.DomainSpec) {
+	if d.Firmware == nil {
+		d.Firmware = &kubevirtv1.Firmware{}
+	}
+	if d.Firmware.Bootloader == nil {
+		d.Firmware.Bootloader = &kubevirtv1.Bootloader{EFI: efi.DeepCopy()}
+	}
+}
+
+func preferDevices(p *instancetypev1beta1.DevicePreferences, d *kubevirtv1.Devices) {
+	for i := range d.Disks {
+		switch disk := &d.Disks[i]; {
 		case disk.CDRom != nil && disk.CDRom.Bus == "":
-			disk.CDRom.Bus = p.Devices.PreferredCdromBus
+			disk.CDRom.Bus = p.PreferredCdromBus
 		case disk.Disk != nil && disk.Disk.Bus == "":
-			disk.Disk.Bus = p.Devices.PreferredDiskBus
+			disk.Disk.Bus = p.PreferredDiskBus
 		}
 	}
-	for i := range d.Devices.Interfaces {
-		if d.Devices.Interfaces[i].Model == "" {
-			d.Devices.Interfaces[i].Model = p.Devices.PreferredInterfaceModel
+	for i := range d.Interfaces {
+		if d.Interfaces[i].Model == "" {
+			d.Interfaces[i].Model = p.PreferredInterfaceModel
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package virt
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	cdiv1beta1 "kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1"
@@ -13,7 +15,7 @@ import (
 func (v *Virt) printableStatus(vm *vmObject, vmi *vmiObject) kubevirtv1.VirtualMachinePrintableStatus {
 	importing, broken := v.importState(vm)
 	live := vmi != nil && !vmi.IsFinal()
-	strategy, _ := vm.RunStrategy() //nolint:errcheck // an invalid one matches no row
+	strategy, _ := vm.RunStrategy() // an invalid one matches no row
 	for _, row := range []struct {
 		when   bool
 		status kubevirtv1.VirtualMachinePrintableStatus
@@ -76,12 +78,7 @@ func vmiCondition(vmi *vmiObject, t kubevirtv1.VirtualMachineInstanceConditionTy
 }
 
 func hasVMICondition(vmi *vmiObject, t kubevirtv1.VirtualMachineInstanceConditionType) bool {
-	for _, c := range vmi.Status.Conditions {
-		if c.Type == t {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(vmi.Status.Conditions, func(c kubevirtv1.VirtualMachineInstanceCondition) bool { return c.Type == t })
 }
 
 func synchronizedReason(vmi *vmiObject) string {

@@ -2,6 +2,7 @@ package virt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -165,7 +166,7 @@ func (c *call) request(changes ...kubevirtv1.VirtualMachineStateChangeRequest) e
 	_, err := change(c.virt.Store, resource.VirtualMachines, c.key, status, func(vm *vmObject) error {
 		onlyStop := len(changes) == 1 && changes[0].Action == kubevirtv1.StopRequest
 		if len(vm.Status.StateChangeRequests) > 0 && !onlyStop {
-			return apierrors.NewInternalError(fmt.Errorf("unable to complete request: stop/start already underway"))
+			return apierrors.NewInternalError(errors.New("unable to complete request: stop/start already underway"))
 		}
 		if c.dryRun() {
 			return errStop

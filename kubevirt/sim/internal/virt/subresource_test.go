@@ -28,9 +28,14 @@ func quiet(t *testing.T) *Virt {
 	return v
 }
 
-type vmEdit = func(*vmObject)
+func statusCode(t *testing.T, err error) int {
+	t.Helper()
+	var s apierrors.APIStatus
+	require.ErrorAs(t, err, &s)
+	return int(s.Status().Code)
+}
 
-func withRunning(on bool) vmEdit {
+func withRunning(on bool) func(*vmObject) {
 	return func(vm *vmObject) { vm.Spec.RunStrategy, vm.Spec.Running = nil, &on }
 }
 
@@ -107,7 +112,7 @@ func TestPowerRulesBesideTheObservedOnes(t *testing.T) {
 			plural := rule{verb: tc.verb}.plural()
 			code, _, err := v.Call(http.MethodPut, plural, tc.verb, testKey, []byte(tc.body))
 			if err != nil {
-				code = int(apierrors.APIStatus(err.(*apierrors.StatusError)).Status().Code) //nolint:errorlint,forcetypeassert // the answer itself
+				code = statusCode(t, err)
 				require.Equal(t, tc.message, err.Error())
 			} else {
 				require.Empty(t, tc.message)
@@ -145,7 +150,7 @@ func TestStopAndRestartChangeTheGracePeriodOfTheInstance(t *testing.T) {
 			v.put(t, tc.strategy, kubevirtv1.Running, func(_ *vmObject, vmi *vmiObject) { vmi.Spec.TerminationGracePeriodSeconds = tc.have })
 			code, _, err := v.Call(http.MethodPut, "virtualmachines", tc.verb, testKey, []byte(tc.body))
 			if err != nil {
-				code = int(err.(*apierrors.StatusError).Status().Code) //nolint:errorlint,forcetypeassert // the answer itself
+				code = statusCode(t, err)
 			}
 			require.Equal(t, tc.code, code)
 			vmi, err := v.vmi(testKey)

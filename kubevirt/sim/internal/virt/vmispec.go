@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"net"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -200,8 +202,7 @@ func (v *Virt) interfaceStatus(vmi *vmiObject) []kubevirtv1.VirtualMachineInstan
 func madeUpMAC(seed string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(seed)) // never fails
-	s := h.Sum32()
-	return fmt.Sprintf("02:00:%02x:%02x:%02x:%02x", byte(s>>24), byte(s>>16), byte(s>>8), byte(s))
+	return net.HardwareAddr(h.Sum([]byte{2, 0})).String()
 }
 
 func (v *Virt) volumeStatus(vmi *vmiObject) []kubevirtv1.VolumeStatus {
@@ -259,19 +260,10 @@ func (v *Virt) claimInfo(namespace, name string) *kubevirtv1.PersistentVolumeCla
 // migratable is false for an instance with a claim that only one node may use.
 func (v *Virt) migratable(vmi *vmiObject) (corev1.ConditionStatus, string, string) {
 	for _, st := range vmi.Status.VolumeStatus {
-		if i := st.PersistentVolumeClaimInfo; i != nil && !containsMode(i.AccessModes, corev1.ReadWriteMany) {
+		if i := st.PersistentVolumeClaimInfo; i != nil && !slices.Contains(i.AccessModes, corev1.ReadWriteMany) {
 			return corev1.ConditionFalse, kubevirtv1.VirtualMachineInstanceReasonDisksNotMigratable,
 				fmt.Sprintf("cannot migrate VMI: PVC %s is not shared, live migration requires that all PVCs must be shared (using ReadWriteMany access mode)", i.ClaimName)
 		}
 	}
 	return corev1.ConditionTrue, "", ""
-}
-
-func containsMode(modes []corev1.PersistentVolumeAccessMode, want corev1.PersistentVolumeAccessMode) bool {
-	for _, m := range modes {
-		if m == want {
-			return true
-		}
-	}
-	return false
 }

@@ -84,7 +84,7 @@ func requestDone(vm *vmObject, vmi *vmiObject) bool {
 }
 
 func (v *Virt) setStartFailure(vm *vmObject, vmi *vmiObject) {
-	strategy, _ := vm.RunStrategy() //nolint:errcheck // an invalid one never recovers a failed start
+	strategy, _ := vm.RunStrategy() // an invalid one never recovers a failed start
 	restarts := strategy == kubevirtv1.RunStrategyAlways || strategy == kubevirtv1.RunStrategyRerunOnFailure || strategy == kubevirtv1.RunStrategyOnce
 	switch {
 	case wasRunning(vmi) || !restarts:
