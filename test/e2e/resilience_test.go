@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubevirt-redfish/kubevirt-redfish/kubevirt/sim"
+)
+
+// A change that the cluster does not carry out is answered in time, as something that a retry may cure.
+func TestFailingWritesAre503WithRetryAfter(t *testing.T) {
+	cases := map[string]sim.Rule{
+		"internal error":    {Group: "subresources.kubevirt.io", Status: http.StatusInternalServerError},
+		"unavailable":       {Group: "subresources.kubevirt.io", Status: http.StatusServiceUnavailable},
+		"cut connection":    {Group: "subresources.kubevirt.io", Drop: true},
+		"never an answer":   {Group: "subresources.kubevirt.io", Latency: time.Minute},
+		"too many requests": {Group: "subresources.kubevirt.io", Status: http.StatusTooManyRequests, RetryAfter: time.Second},
+	}
+	for name, rule := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, cluster := Odd(t)
+			remove := cluster.Faults().Add(rule)
+			began := time.Now()
+			answer := p.Do(t, Admin, http.MethodPost, "/redfish/v1/Systems/cp1.node-1/Actions/ComputerSystem.Reset", map[string]string{"ResetType": "On"})
+			require.Less(t, time.Since(began), 15*time.Second)
+			require.Equal(t, http.StatusServiceUnavailable, answer.Status, answer.Text)
+			require.NotEmpty(t, answer.Header.Get("Retry-After"))
+			require.Contains(t, answer.Text, "cluster")
+			require.Equal(t, http.StatusOK, p.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems/cp1.node-1", nil).Status)
+			remove()
+			require.Equal(t, http.StatusNoContent, p.Reset(t, Admin, "cp1.node-1", "On").Status)
+		})
+	}
+}
+
+// While the cluster's API is away reads go on and say so; readiness stays; when it is back, everything catches up.
+func TestReadsGoOnWhileTheClusterIsAway(t *testing.T) {
+	p, cluster := Odd(t)
+	p.WaitPower(t, Admin, "cp1.node-0", "On")
+	remove := cluster.Faults().Add(sim.Rule{Drop: true})
+	for _, resource := range []string{"virtualmachines", "virtualmachineinstances", "persistentvolumeclaims"} {
+		cluster.Faults().DropWatches(resource)
+	}
+	health := func() any {
+		return p.Get(t, Admin, "/redfish/v1/Systems/cp1.node-0")["Status"].(map[string]any)["Health"]
+	}
+	require.Eventually(t, func() bool { return health() == "Warning" }, 30*time.Second, 50*time.Millisecond)
+	require.True(t, p.Backend.Ready())
+	require.Len(t, members(t, p, Admin, "/redfish/v1/Systems"), 12)
+	require.NotEmpty(t, p.Log.Records("the cluster's API does not answer; reads go on from memory"))
+	const down = "# HELP kubevirt_redfish_api_up 1 while the cluster's API server answers the watches.\n# TYPE kubevirt_redfish_api_up gauge\nkubevirt_redfish_api_up 0\n"
+	require.NoError(t, testutil.GatherAndCompare(p.Metrics, strings.NewReader(down), "kubevirt_redfish_api_up"))
+
+	remove()
+	client := virtOf(t, cluster)
+	require.NoError(t, client.KubevirtV1().VirtualMachines("cp1").Delete(t.Context(), "node-2", metav1.DeleteOptions{}))
+	require.Eventually(t, func() bool { return health() == "OK" }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return p.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems/cp1.node-2", nil).Status == http.StatusNotFound
+	}, 10*time.Second, 50*time.Millisecond, "what happened meanwhile is seen")
+	require.Equal(t, http.StatusNoContent, p.Reset(t, Admin, "cp1.node-1", "On").Status)
+}
+
+// A watch that the server has forgotten is begun anew, and nothing is missed.
+func TestExpiredWatchesAreBegunAnew(t *testing.T) {
+	p, cluster := Odd(t)
+	p.Quiet(t)
+	client := virtOf(t, cluster)
+	cluster.Faults().Expire("virtualmachines")
+	cluster.Faults().DropWatches("virtualmachines")
+	require.NoError(t, client.KubevirtV1().VirtualMachines("cp1").Delete(t.Context(), "node-2", metav1.DeleteOptions{}))
+	require.Eventually(t, func() bool {
+		return p.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems/cp1.node-2", nil).Status == http.StatusNotFound
+	}, 20*time.Second, 20*time.Millisecond)
+}
+
+// Until the machines have been read, nothing is said to be absent.
+func TestBeforeItIsReadyNothingIsAbsent(t *testing.T) {
+	p, _ := Odd(t, func(c *Config) {
+		c.Unready = true
+		c.Cluster.Host = "https://127.0.0.1:1"
+	})
+	for _, path := range []string{"/redfish/v1/Systems", "/redfish/v1/Systems/cp1.node-0", "/redfish/v1/Chassis", "/redfish/v1/Managers"} {
+		answer := p.Do(t, Admin, http.MethodGet, path, nil)
+		require.Equal(t, http.StatusServiceUnavailable, answer.Status, path)
+		require.NotEmpty(t, answer.Header.Get("Retry-After"))
+	}
+	require.Equal(t, http.StatusOK, p.Do(t, Admin, http.MethodGet, "/redfish/v1/", nil).Status, "the root is a probe")
+	require.False(t, p.Backend.Ready())
+}
