@@ -125,8 +125,7 @@ func (b *Backend) Machine(who auth.Principal, id redfish.SystemID) (redfish.Mach
 
 // missing is why the caller sees nothing: there is nothing, or it has not been read yet.
 func (b *Backend) missing(who auth.Principal) error {
-	chassis, _ := b.store.granted(who)
-	for _, c := range chassis {
+	for _, c := range b.store.granted(who) {
 		if !b.cache.has(c.Namespace) {
 			return redfish.ErrNotReady
 		}
@@ -139,8 +138,7 @@ func (b *Backend) Machines(who auth.Principal) (*redfish.Listing, error) {
 	if err := b.missing(who); errors.Is(err, redfish.ErrNotReady) {
 		return nil, err
 	}
-	_, indexes := b.store.granted(who)
-	return b.listings.of(b.store, who, who.Grants.Key(), indexes, b.Convention), nil
+	return b.listings.of(b.store, who, auth.AllChassis, b.Convention), nil
 }
 
 // Resolve is part of [redfish.Backend].
@@ -156,14 +154,10 @@ func (b *Backend) Chassis(who auth.Principal) ([]redfish.Chassis, error) {
 	if err := b.missing(who); errors.Is(err, redfish.ErrNotReady) {
 		return nil, err
 	}
-	configured, indexes := b.store.granted(who)
+	configured := b.store.granted(who)
 	granted := make([]redfish.Chassis, len(configured))
 	for i, c := range configured {
-		name := who.Grants.Key() + "\x00" + string(c.Name)
-		granted[i] = redfish.Chassis{
-			Name: c.Name, Description: c.Description,
-			Machines: b.listings.of(b.store, who, name, indexes[i:i+1], b.Convention),
-		}
+		granted[i] = redfish.Chassis{Name: c.Name, Description: c.Description, Machines: b.listings.of(b.store, who, c.Name, b.Convention)}
 	}
 	return granted, nil
 }

@@ -1,6 +1,7 @@
 package kubevirt
 
 import (
+	"iter"
 	"slices"
 	"sync"
 
@@ -17,16 +18,16 @@ type listings struct {
 // maxListings bounds the kept lists; there are as many as differently granted users.
 const maxListings = 1024
 
-// of is the list of the machines in the given chassis (indexes of the exposure) as the caller sees them.
-func (l *listings) of(s *store, who auth.Principal, name string, chassis []int, convention Convention) *redfish.Listing {
-	version := s.listVersion(chassis)
+// of is the list of the machines in a chassis, or in all that the caller is granted, as the caller sees them.
+func (l *listings) of(s *store, who auth.Principal, in auth.ChassisName, convention Convention) *redfish.Listing {
+	name := who.Grants.Key() + "\x00" + string(in)
+	version := s.listVersion(who, in)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if kept := l.kept[name]; kept != nil && kept.Version == version {
 		return kept
 	}
-	keys, version := s.list(chassis)
-	made := &redfish.Listing{Version: version, IDs: s.canonicals(who, keys, convention)}
+	made := s.list(who, in, convention)
 	if l.kept == nil || len(l.kept) >= maxListings {
 		l.kept = map[string]*redfish.Listing{}
 	}
@@ -34,33 +35,50 @@ func (l *listings) of(s *store, who auth.Principal, name string, chassis []int, 
 	return made
 }
 
-// listVersion changes whenever list would answer differently.
-func (s *store) listVersion(chassis []int) redfish.Version {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.versionOf(chassis)
+// selected are the indexes of the chassis with that name that the caller is granted, or of all of them. They
+// mean something under the present exposure only: the caller holds the lock.
+func (s *store) selected(who auth.Principal, in auth.ChassisName) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, c := range s.exposure.Chassis() {
+			if (in == auth.AllChassis || in == c.Name) && who.Grants.Has(c.Name) && !yield(i) {
+				return
+			}
+		}
+	}
 }
 
-func (s *store) versionOf(chassis []int) redfish.Version {
+// listVersion changes whenever list would answer differently.
+func (s *store) listVersion(who auth.Principal, in auth.ChassisName) redfish.Version {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.versionOf(who, in)
+}
+
+func (s *store) versionOf(who auth.Principal, in auth.ChassisName) redfish.Version {
 	v := redfish.Version{Service: s.exposed}
-	for _, i := range chassis {
+	for i := range s.selected(who, in) {
 		v.Object += s.members[i].version // each only grows, and so does the sum
 	}
 	return v
 }
 
-// list are the members of the chassis without repetition, sorted.
-func (s *store) list(chassis []int) ([]key, redfish.Version) {
+// list are the machines of the chassis without repetition, sorted.
+func (s *store) list(who auth.Principal, in auth.ChassisName, convention Convention) *redfish.Listing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	version := s.versionOf(chassis)
-	if len(chassis) == 1 {
-		return s.members[chassis[0]].list(), version
+	var keys []key
+	chassis := 0
+	for i := range s.selected(who, in) {
+		keys = append(keys, s.members[i].list()...)
+		chassis++
 	}
-	var all []key
-	for _, i := range chassis {
-		all = append(all, s.members[i].list()...)
+	if chassis > 1 {
+		slices.SortFunc(keys, key.compare)
+		keys = slices.Compact(keys)
 	}
-	slices.SortFunc(all, key.compare)
-	return slices.Compact(all), version
+	made := &redfish.Listing{Version: s.versionOf(who, in), IDs: make([]redfish.SystemID, len(keys))}
+	for i, k := range keys {
+		made.IDs[i] = s.canonical(who, k, convention)
+	}
+	return made
 }

@@ -15,8 +15,8 @@ type Convention string
 const (
 	// Enhanced ids are "<namespace>.<name>".
 	Enhanced Convention = "enhanced"
-	// Legacy ids are the bare name of the VM. A name that an earlier one of the caller's chassis has too
-	// keeps its enhanced id.
+	// Legacy ids are the bare name of the VM. One whose name an earlier of the caller's chassis has too, or
+	// that looks like the enhanced id of another, keeps its enhanced id.
 	Legacy Convention = "legacy"
 )
 
@@ -33,18 +33,16 @@ type found struct {
 }
 
 // find is the machine that the id means to the caller; its machine is nil when there is none that the caller
-// may see. The configured convention is tried first, the other one is an alias.
+// may see. Both forms of an id are accepted. The enhanced one comes first: a name can look like it.
 func (s *store) find(who auth.Principal, id string, convention Convention) found {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	f := found{epoch: s.epoch, lost: s.lost, id: redfish.SystemID(id)}
-	if convention == Enhanced {
-		if f.machine = s.byKey(who, id); f.machine != nil {
-			return f
-		}
+	if f.machine = s.byKey(who, id); f.machine != nil && convention == Enhanced {
+		return f
+	}
+	if f.machine == nil {
 		f.machine = s.byName(who, id)
-	} else if f.machine = s.byName(who, id); f.machine == nil {
-		f.machine = s.byKey(who, id)
 	}
 	if f.machine != nil {
 		f.id = s.canonical(who, f.key, convention)
@@ -100,22 +98,11 @@ func (s *store) visible(who auth.Principal, m *machine) bool {
 // canonical is the machine's canonical id for the caller. The caller holds the lock.
 func (s *store) canonical(who auth.Principal, k key, convention Convention) redfish.SystemID {
 	if convention == Legacy {
-		if first := s.byName(who, k.name); first != nil && first.key == k {
+		if first := s.byName(who, k.name); first != nil && first.key == k && s.byKey(who, k.name) == nil {
 			return redfish.SystemID(k.name)
 		}
 	}
 	return redfish.SystemID(k.enhanced())
-}
-
-// canonicals are the canonical ids of many machines.
-func (s *store) canonicals(who auth.Principal, keys []key, convention Convention) []redfish.SystemID {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	ids := make([]redfish.SystemID, len(keys))
-	for i, k := range keys {
-		ids[i] = s.canonical(who, k, convention)
-	}
-	return ids
 }
 
 // resolve is the canonical id of the machine with that name in the named chassis; empty when the caller may
@@ -148,15 +135,13 @@ func (s *store) tasks(who auth.Principal, now time.Time, convention Convention) 
 	return all
 }
 
-// granted are the chassis that the caller is granted, in configured order, and their indexes.
-func (s *store) granted(who auth.Principal) (chassis []*auth.Chassis, indexes []int) {
+// granted are the chassis that the caller is granted, in configured order.
+func (s *store) granted(who auth.Principal) []*auth.Chassis {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	all := s.exposure.Chassis()
-	for i := range all {
-		if who.Grants.Has(all[i].Name) {
-			chassis, indexes = append(chassis, &all[i]), append(indexes, i)
-		}
+	var chassis []*auth.Chassis
+	for i := range s.selected(who, auth.AllChassis) {
+		chassis = append(chassis, &s.exposure.Chassis()[i])
 	}
-	return chassis, indexes
+	return chassis
 }
