@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"testing"
@@ -137,6 +138,23 @@ func TestInstancesAreNotEditable(t *testing.T) {
 	vmi, err := api.Patch(t.Context(), "node-0", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	require.Equal(t, "b", vmi.Annotations["a"])
+
+	// an instance has no status subresource: who may write it writes all but the spec, whatever the field order
+	b, err := c.virt.KubevirtV1().RESTClient().Get().AbsPath("/apis/kubevirt.io/v1/namespaces/cp1/virtualmachineinstances/node-0").DoRaw(t.Context())
+	require.NoError(t, err)
+	var loose map[string]any
+	require.NoError(t, json.Unmarshal(b, &loose))
+	loose["status"].(map[string]any)["fsFreezeStatus"] = "frozen"
+	b, err = json.Marshal(loose)
+	require.NoError(t, err)
+	put := func(path string) error {
+		return c.virt.KubevirtV1().RESTClient().Put().AbsPath("/apis/kubevirt.io/v1/namespaces/cp1/virtualmachineinstances/node-0" + path).Body(b).Do(t.Context()).Error()
+	}
+	require.True(t, apierrors.IsNotFound(put("/status")))
+	require.NoError(t, put(""))
+	vmi, err = api.Get(t.Context(), "node-0", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "frozen", vmi.Status.FSFreezeStatus)
 }
 
 func TestDryRunChangesNothing(t *testing.T) {

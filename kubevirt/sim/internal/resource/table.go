@@ -52,7 +52,7 @@ var (
 		ShortNames: []string{"vm", "vms"}, Categories: []string{"all"}, Status: true, Go: reflect.TypeFor[kubevirtv1.VirtualMachine](),
 		Columns: []Column{age, {"Status", "string", ".status.printableStatus"}, {"Ready", "string", ready}}}
 	VirtualMachineInstances = &Type{Group: "kubevirt.io", Version: "v1", Kind: "VirtualMachineInstance", Plural: "virtualmachineinstances",
-		Singular: "virtualmachineinstance", ShortNames: []string{"vmi", "vmis"}, Categories: []string{"all"}, Status: true,
+		Singular: "virtualmachineinstance", ShortNames: []string{"vmi", "vmis"}, Categories: []string{"all"}, // no status subresource
 		Go: reflect.TypeFor[kubevirtv1.VirtualMachineInstance](),
 		Columns: []Column{age, {"Phase", "string", ".status.phase"}, {"IP", "string", ".status.interfaces[0].ipAddress"},
 			{"NodeName", "string", ".status.nodeName"}, {"Ready", "string", ready}}}

@@ -1,13 +1,14 @@
 package virt
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -41,11 +42,12 @@ func (v *Virt) AdmitUpdate(t *resource.Type, d *store.Draft, old *store.Object) 
 		}
 		return admitVM(d, nil)
 	case resource.VirtualMachineInstances:
-		before, err := old.Draft()
-		if err != nil {
-			return err
+		var before vmiObject
+		var after kubevirtv1.VirtualMachineInstanceSpec
+		if err := errors.Join(old.Into(&before), json.Unmarshal(d.Fields["spec"], &after)); err != nil {
+			return apierrors.NewBadRequest(err.Error())
 		}
-		if !bytes.Equal(before.Fields["spec"], d.Fields["spec"]) {
+		if !equality.Semantic.DeepEqual(before.Spec, after) {
 			return deny("virtualmachineinstances-update-validator.kubevirt.io", cause{metav1.CauseTypeFieldValueNotSupported, "", "update of VMI object is restricted"})
 		}
 	}
