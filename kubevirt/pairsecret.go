@@ -33,27 +33,32 @@ var _ auth.PairStore = (*PairSecret)(nil)
 
 // Load is part of [auth.PairStore].
 func (s *PairSecret) Load(ctx context.Context) (auth.Pair, error) {
+	if s.denied {
+		return s.remembered()
+	}
 	secret, err := s.secrets.Get(ctx, s.name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return auth.Pair{}, auth.ErrNoPair
 	case apierrors.IsForbidden(err):
-		return s.remembered(err)
+		s.deny(err)
+		return s.remembered()
 	case err != nil:
 		return auth.Pair{}, fmt.Errorf("secret %s: %w", s.name, err)
 	}
 	return pairOf(secret), nil
 }
 
-func (s *PairSecret) remembered(err error) (auth.Pair, error) {
-	if !s.denied {
-		s.denied = true
-		s.logger.Warn("the generated TLS key pair is kept in memory: its Secret may not be used", "err", err)
-	}
+func (s *PairSecret) remembered() (auth.Pair, error) {
 	if len(s.memory.Certificate) == 0 {
 		return auth.Pair{}, auth.ErrNoPair
 	}
 	return s.memory, nil
+}
+
+func (s *PairSecret) deny(err error) {
+	s.denied = true
+	s.logger.Warn("the generated TLS key pair is kept in memory: its Secret may not be used", "err", err)
 }
 
 // Save is part of [auth.PairStore].
@@ -74,8 +79,8 @@ func (s *PairSecret) Save(ctx context.Context, old, pair auth.Pair) (auth.Pair, 
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
 		return s.Load(ctx) // another replica was first
 	case apierrors.IsForbidden(err):
-		s.denied, s.memory = true, pair
-		s.logger.Warn("the generated TLS key pair is kept in memory: its Secret may not be written", "err", err)
+		s.deny(err)
+		s.memory = pair
 		return pair, nil
 	default:
 		return auth.Pair{}, fmt.Errorf("secret %s: %w", s.name, err)
