@@ -54,9 +54,6 @@ func (w *wireVMI) record() (*vmiRecord, error) {
 		identity: id, hardware: w.Spec.hardware(), phase: shared(s.Phase), node: shared(s.NodeName), conditions: records(s.Conditions),
 		topology: topology{s.Topology.Sockets, s.Topology.Cores, s.Topology.Threads}, memory: value(s.Memory.GuestCurrent), guestOS: shared(s.GuestOS.PrettyName),
 	}
-	if s.Machine.Type != "" {
-		r.hardware.machine = shared(s.Machine.Type)
-	}
 	for _, t := range s.Transitions {
 		if t.Phase == phaseRunning {
 			r.running = t.At

@@ -52,8 +52,8 @@ func TestVirtualMachineIsKeptAsItIs(t *testing.T) {
 		strategy: rerunOnFailure, statusStrategy: rerunOnFailure, printable: "CrashLoopBackOff",
 		instancetype: "VirtualMachineClusterInstancetype/u1.large", preference: "fedora", revisions: "spec-type//node-0-type-1/",
 		template: hardware{
-			uuid: "5D307CA9-B3EF-428C-8861-06E72D69F223", serial: "SN-0042", asset: "RACK-7", manufacturer: "ACME", sku: "CP-1",
-			machine: "q35", architecture: "amd64", cpuModel: "Cascadelake-Server", topology: topology{2, 4, 1}, memory: 16 * gibi,
+			uuid: "5D307CA9-B3EF-428C-8861-06E72D69F223", serial: "SN-0042", asset: "RACK-7", sku: "CP-1",
+			architecture: "amd64", cpuModel: "Cascadelake-Server", topology: topology{2, 4, 1}, memory: 16 * gibi,
 			efi: true, secureBoot: true, grace: 300,
 			disks: []disk{
 				{name: "root", bus: "virtio", serial: "DISK-1", bootOrder: 1, volume: "dataVolume", claim: "node-0-root", bytes: 120 * gibi},
@@ -87,7 +87,7 @@ func TestInstanceIsKeptAsItIs(t *testing.T) {
 			created: at(t, "2026-07-01T09:59:00Z"), deleted: at(t, "2026-07-01T12:00:00Z"),
 		},
 		hardware: hardware{
-			uuid: "5d307ca9-b3ef-428c-8861-06e72d69f223", serial: "SN-0042", machine: "pc-q35-rhel9.6.0", architecture: "amd64",
+			uuid: "5d307ca9-b3ef-428c-8861-06e72d69f223", serial: "SN-0042", architecture: "amd64",
 			cpuModel: "host-model", topology: topology{1, 8, 1}, memory: 16 * gibi, grace: 0,
 			disks: []disk{{name: "root", bus: "virtio", volume: "dataVolume", claim: "node-0-root"}},
 			nics:  []nic{{name: "machine", mac: "02:00:00:c1:00:00"}},

@@ -3,6 +3,7 @@ package kubevirt
 import (
 	"crypto/sha1" //nolint:gosec // UUID version 5 is defined with it
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -12,11 +13,7 @@ import (
 // describe translates a machine into Redfish's words.
 func (h *handle) describe() *redfish.System {
 	m := h.machine
-	power, status := powerOf(m, h.now)
-	if !h.lost.IsZero() {
-		status.Health = status.Health.Worst(redfish.HealthWarning)
-		status.Conditions = append(status.Conditions, because(redfish.HealthWarning, "The cluster's API does not answer; this is the last known state.", h.lost))
-	}
+	power, status := h.status()
 	hw := m.hardware()
 	unknown := hw == nil
 	if unknown {
@@ -44,6 +41,19 @@ func (h *handle) describe() *redfish.System {
 		s.Tasks = []redfish.Task{*t}
 	}
 	return s
+}
+
+// status is the state of the machine, with what hinders the service.
+func (h *handle) status() (redfish.PowerState, redfish.Status) {
+	power, status := powerOf(h.machine, h.now)
+	if !h.lost.IsZero() {
+		status.Health = status.Health.Worst(redfish.HealthWarning)
+		status.Conditions = append(status.Conditions, because(redfish.HealthWarning, "The cluster's API does not answer; this is the last known state.", h.lost))
+	}
+	if may := h.backend.rights.forPower(); h.ending() && !may.stop && !may.killPods {
+		status.Conditions = append(status.Conditions, because(redfish.HealthOK, "The guest is given its grace period: the service lacks the rights to end it at once.", time.Time{}))
+	}
+	return power, status
 }
 
 // legacyUUIDs is the name space in which KubeVirt before 1.6 made the UUID of a VM that has none
@@ -98,14 +108,14 @@ func memoryOf(m *machine, hw *hardware) int64 {
 func interfacesOf(m *machine, hw *hardware) []redfish.NetworkInterface {
 	list := make([]redfish.NetworkInterface, 0, len(hw.nics))
 	for _, n := range hw.nics {
-		nic := redfish.NetworkInterface{ID: n.name, MAC: strings.ToUpper(n.mac), BootOrder: int(n.bootOrder)}
+		nic := redfish.NetworkInterface{ID: n.name, MAC: addressOf(n.mac), BootOrder: int(n.bootOrder)}
 		if m.live() {
 			nic.Connected = m.vmi.phase == phaseRunning
 			for _, state := range m.vmi.nics {
 				if state.name == n.name {
 					nic.Addresses, nic.Connected = state.addresses, nic.Connected && !state.down
 					if nic.MAC == "" {
-						nic.MAC = strings.ToUpper(state.mac)
+						nic.MAC = addressOf(state.mac)
 					}
 				}
 			}
@@ -114,6 +124,9 @@ func interfacesOf(m *machine, hw *hardware) []redfish.NetworkInterface {
 	}
 	return list
 }
+
+// addressOf is a MAC address in the form that is shown.
+func addressOf(mac string) string { return strings.ToUpper(strings.ReplaceAll(mac, "-", ":")) }
 
 // disks are the drives that the guest sees, with their sizes as far as they are known.
 func (h *handle) disks(hw *hardware) []redfish.Disk {

@@ -4,9 +4,7 @@ package kubevirt
 type hardware struct {
 	uuid, serial string
 	asset        string
-	manufacturer string
 	sku          string
-	machine      string
 	architecture string
 	cpuModel     string
 	topology     topology

@@ -11,8 +11,8 @@ const (
 func (w *wireSpec) hardware() hardware {
 	d := &w.Domain
 	h := hardware{
-		uuid: d.Firmware.UUID, serial: d.Firmware.Serial, asset: shared(d.Chassis.Asset), manufacturer: shared(d.Chassis.Manufacturer),
-		sku: shared(d.Chassis.SKU), machine: shared(d.Machine.Type), architecture: shared(w.Architecture), cpuModel: shared(d.CPU.Model),
+		uuid: d.Firmware.UUID, serial: d.Firmware.Serial, asset: shared(d.Chassis.Asset),
+		sku: shared(d.Chassis.SKU), architecture: shared(w.Architecture), cpuModel: shared(d.CPU.Model),
 		topology: d.topology(), memory: d.memory(), grace: -1,
 	}
 	h.efi, h.secureBoot = w.firmware()

@@ -124,13 +124,9 @@ type wireDomain struct {
 			} `json:"efi"`
 		} `json:"bootloader"`
 	} `json:"firmware"`
-	Machine struct {
-		Type string `json:"type"`
-	} `json:"machine"`
 	Chassis struct {
-		Manufacturer string `json:"manufacturer"`
-		Asset        string `json:"asset"`
-		SKU          string `json:"sku"`
+		Asset string `json:"asset"`
+		SKU   string `json:"sku"`
 	} `json:"chassis"`
 	Devices struct {
 		Disks      []wireDisk `json:"disks"`
@@ -219,9 +215,6 @@ type wireVMI struct {
 		Memory struct {
 			GuestCurrent *resource.Quantity `json:"guestCurrent"`
 		} `json:"memory"`
-		Machine struct {
-			Type string `json:"type"`
-		} `json:"machine"`
 		GuestOS struct {
 			PrettyName string `json:"prettyName"`
 		} `json:"guestOSInfo"`
