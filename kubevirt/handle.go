@@ -118,11 +118,15 @@ func (b *Backend) judge(m *machine, c call, err error) (again bool, told error) 
 	}
 }
 
+// patchTestFailed is all that the API server says of a failed test in a JSON patch. It comes as 422 from the API
+// server itself, and as 500 from virt-api, whose patches test what they were made from.
+const patchTestFailed = "rejected our request due to an error in our request"
+
 // overtaken reports whether a call failed because the machine is no longer as it was read: a conflict, a
-// failed test of a JSON patch, which the API server calls invalid, or a request that is still being served.
+// failed test of a JSON patch, or a request that is still being served.
 func overtaken(err error) bool {
 	text := err.Error()
-	return apierrors.IsConflict(err) || strings.Contains(text, "already underway") ||
+	return apierrors.IsConflict(err) || strings.Contains(text, "already underway") || strings.Contains(text, patchTestFailed) ||
 		apierrors.IsInvalid(err) && !strings.Contains(text, "admission webhook")
 }
 
