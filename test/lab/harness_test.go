@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "16") // the tests wait, they do not compute
+	_ = flag.Set("test.parallel", "8") // the tests wait, they do not compute
 	suite.kubeconfig = os.Getenv("LAB_KUBECONFIG")
 	if suite.kubeconfig != "" || testing.Short() {
 		return m.Run()
@@ -109,6 +109,12 @@ func spaceIn(t *testing.T, kubeconfig string) space {
 	return s
 }
 
+// in is the same namespace for a subtest: making one is cheap, but deleting one costs a request for each kind.
+func (s space) in(t *testing.T) space {
+	s.T = t
+	return s
+}
+
 const (
 	core       = "/api/v1"
 	kubevirt   = "/apis/kubevirt.io/v1"
@@ -177,12 +183,12 @@ func condition(o kube.Object, kind string) kube.Object {
 	return nil
 }
 
-const patience = 60 * time.Second // for what takes a second on an idle machine
+const patience = 2 * time.Minute // for what takes a second on an idle machine
 
 // eventually asks until got returns want.
 func (s space) eventually(what, want string, got func() string) {
 	s.Helper()
-	tick := time.NewTicker(150 * time.Millisecond)
+	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(patience); ; <-tick.C {
 		last := got()

@@ -112,19 +112,21 @@ var powerRows = []powerRow{
 
 func TestPowerVerbsAnswerAndActAsKubeVirtDoes(t *testing.T) {
 	t.Parallel()
-	for _, row := range powerRows {
+	s := newSpace(t)
+	for i, row := range powerRows {
 		for _, strategy := range strings.Fields(row.strategies) {
+			name := fmt.Sprintf("vm-%d-%s", i, strings.ToLower(strategy))
 			t.Run(fmt.Sprintf("%s/%s/%s", row.state, row.verb, strategy), func(t *testing.T) {
 				t.Parallel()
-				checkPower(newSpace(t), row, strategy)
+				s := s.in(t)
+				bring(s, name, strategy, row.state)
+				checkPower(s, name, strategy, row)
 			})
 		}
 	}
 }
 
-func checkPower(s space, row powerRow, strategy string) {
-	const name = "vm"
-	bring(s, name, strategy, row.state)
+func checkPower(s space, name, strategy string, row powerRow) {
 	before := s.vmi(name)
 	require.Equal(s, row.answer, call(s, name, row.verb))
 	want := strings.Replace(row.after, "same,", strategy+",", 1)
