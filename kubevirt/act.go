@@ -117,9 +117,6 @@ func strategyOps(m *machine, to strategy) []operation {
 // markerOps write the annotations of a call. The held power-on is written only over what was read.
 func markerOps(m *machine, c call) []operation {
 	var ops []operation
-	if !m.vm.annotated {
-		ops = append(ops, absent("/metadata/annotations"), operation{Op: "add", Path: "/metadata/annotations", Value: map[string]string{}})
-	}
 	if c.hold != nil {
 		ops = append(ops, annotationOps(markers.PowerOn, m.vm.annotations.PowerOn, c.hold.String())...)
 	}
@@ -129,6 +126,10 @@ func markerOps(m *machine, c call) []operation {
 		ops = append(ops, annotationOps(markers.StoppedRunStrategy, string(was), string(c.keep))...)
 	case was != "" && c.do == setStrategy && c.to != halted:
 		ops = append(ops, annotationOps(markers.StoppedRunStrategy, string(was), "")...)
+	}
+	if len(ops) > 0 && !m.vm.annotated {
+		none := operation{Op: "add", Path: "/metadata/annotations", Value: map[string]string{}}
+		ops = append([]operation{absent("/metadata/annotations"), none}, ops...)
 	}
 	return ops
 }

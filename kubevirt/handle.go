@@ -93,17 +93,14 @@ func (b *Backend) carryOut(ctx context.Context, m *machine, calls []call) (again
 
 // judge says what a failed call means: nil when its purpose is reached all the same.
 func (b *Backend) judge(m *machine, c call, err error) (again bool, told error) {
-	text := err.Error()
 	switch {
-	case apierrors.IsForbidden(err) && refusedByRBAC(err):
-		if r, ok := rightFor[c.do]; ok {
+	case refusedByRBAC(err):
+		r, fallback := rightFor[c.do]
+		if fallback {
 			b.rights.lacks(r, m.namespace)
-			return true, &redfish.Refusal{Kind: redfish.ErrForbidden, Reason: "The service lacks the right to " + string(r) + ".", Err: err}
 		}
-		return false, &redfish.Refusal{Kind: redfish.ErrForbidden, Reason: "The service lacks a right on the cluster.", Err: err}
-	case c.do == stop && (strings.Contains(text, "VM is not running") || strings.Contains(text, "shorter graceperiod")):
-		return false, nil
-	case c.do == pause && strings.Contains(text, "already paused"), c.do == unpause && strings.Contains(text, "not paused"):
+		return fallback, &redfish.Refusal{Kind: redfish.ErrForbidden, Reason: "The service lacks a right on the cluster.", Err: err}
+	case reached(m, c, err.Error()):
 		return false, nil
 	case overtaken(err):
 		return true, &redfish.Refusal{Kind: redfish.ErrConflict, Reason: "KubeVirt refuses this at the moment: " + reasonOf(err), Err: err}
@@ -118,16 +115,28 @@ func (b *Backend) judge(m *machine, c call, err error) (again bool, told error) 
 	}
 }
 
-// patchTestFailed is all that the API server says of a failed test in a JSON patch. It comes as 422 from the API
-// server itself, and as 500 from virt-api, whose patches test what they were made from.
-const patchTestFailed = "rejected our request due to an error in our request"
+// reached reports whether KubeVirt refuses the call because the machine is as it would make it. One that runs
+// again after a failure may be without an instance for a moment only.
+func reached(m *machine, c call, refusal string) bool {
+	switch c.do {
+	case stop:
+		return strings.Contains(refusal, "VM is not running") && m.vm.strategy != rerunOnFailure || strings.Contains(refusal, "shorter graceperiod")
+	case pause:
+		return strings.Contains(refusal, "already paused")
+	case unpause:
+		return strings.Contains(refusal, "not paused")
+	default:
+		return false
+	}
+}
 
 // overtaken reports whether a call failed because the machine is no longer as it was read: a conflict, a
-// failed test of a JSON patch, or a request that is still being served.
+// failed test of a JSON patch, which the API server calls invalid and virt-api an internal error, or a request
+// that is still being served.
 func overtaken(err error) bool {
 	text := err.Error()
-	return apierrors.IsConflict(err) || strings.Contains(text, "already underway") || strings.Contains(text, patchTestFailed) ||
-		apierrors.IsInvalid(err) && !strings.Contains(text, "admission webhook")
+	return apierrors.IsConflict(err) || strings.Contains(text, "already underway") ||
+		strings.Contains(text, "the server rejected our request due to an error in our request")
 }
 
 // rightFor is the right whose absence has a fallback.

@@ -20,8 +20,6 @@ const (
 	rightRestart right = "update virtualmachines/restart"
 	rightKill    right = "delete pods"
 	rightExpand  right = "get virtualmachines/expand-spec"
-	rightClaims  right = "list persistentvolumeclaims"
-	rightLease   right = "update leases"
 )
 
 // knownRights remembers which rights turned out to be missing. A right is assumed until the API server has
@@ -66,5 +64,5 @@ func (k *knownRights) forPower() rights {
 
 // refusedByRBAC tells a missing right from a refusal of KubeVirt's own, which uses 403 as well.
 func refusedByRBAC(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ")
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `is forbidden: User "`)
 }
