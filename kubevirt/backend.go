@@ -87,10 +87,10 @@ func newActor(config *rest.Config, s *store) (*actor, error) {
 	}
 	a := &actor{store: s}
 	if a.virt, err = kubevirtclient.NewForConfigAndClient(config, client); err != nil {
-		return nil, fmt.Errorf("KubeVirt client: %w", err)
+		return nil, fmt.Errorf("client of KubeVirt: %w", err)
 	}
 	if a.kube, err = kubernetes.NewForConfigAndClient(config, client); err != nil {
-		return nil, fmt.Errorf("Kubernetes client: %w", err)
+		return nil, fmt.Errorf("client of Kubernetes: %w", err)
 	}
 	a.raw = a.virt.KubevirtV1().RESTClient()
 	return a, nil

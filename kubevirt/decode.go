@@ -3,6 +3,7 @@ package kubevirt
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unique"
 )
 
@@ -108,18 +109,18 @@ func (m *wireMatcher) String() string {
 
 // revisions names what an expanded instance type depends on besides the VM itself.
 func (w *wireVM) revisions() string {
-	var names string
+	var names []string
 	for _, m := range []*wireMatcher{w.Spec.Instancetype, w.Spec.Preference} {
 		if m != nil {
-			names += m.RevisionName + "/"
+			names = append(names, m.RevisionName)
 		}
 	}
 	for _, ref := range []*wireRef{w.Status.InstancetypeRef, w.Status.PreferenceRef} {
 		if ref != nil && ref.Revision != nil {
-			names += ref.Revision.Name + "/"
+			names = append(names, ref.Revision.Name)
 		}
 	}
-	return names
+	return strings.Join(names, "/")
 }
 
 func records(wire []wireCondition) []condition {

@@ -51,7 +51,7 @@ func (m *machine) ending() bool {
 // wanted reports whether KubeVirt will make an instance when there is none or the present one has ended
 // (pkg/virt-controller/watch/vm: syncRunStrategy).
 func (m *machine) wanted() bool {
-	if m.requested(actionStart) {
+	if m.requested(actionStart) && !m.startIgnored() {
 		return true
 	}
 	switch m.vm.strategy {
@@ -127,6 +127,12 @@ func (m *machine) blocked() bool {
 // change to RerunOnFailure starts it only when virt-controller has seen it otherwise.
 func (m *machine) startsByRequest(to strategy) bool {
 	return to == manual || to == rerunOnFailure && m.vm.statusStrategy == rerunOnFailure
+}
+
+// startIgnored reports whether a start request stands that nobody serves: with Manual an ended instance stays
+// until a stop is requested for it, and a guest that ends early leaves the request that started it behind.
+func (m *machine) startIgnored() bool {
+	return m.vm.strategy == manual && m.vmi != nil && m.vmi.final() && m.vmi.deleted.IsZero() && m.vmi.uid != m.stopping
 }
 
 // paused reports whether the running guest is paused.

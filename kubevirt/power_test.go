@@ -280,3 +280,19 @@ func TestFailingProbeMattersOnceItHasPassed(t *testing.T) {
 	w.vmi(next)
 	require.Equal(t, redfish.HealthOK, w.health(), "the next instance has not passed yet")
 }
+
+// A start request that nobody serves does not make an ended machine a starting one, and a power-on gets past it.
+func TestAnUnservedStartRequestStartsNothing(t *testing.T) {
+	m := &machine{
+		key: key{"ns", "vm"},
+		vm:  &vmRecord{strategy: manual, requests: []changeRequest{{action: actionStart}}},
+		vmi: &vmiRecord{identity: identity{uid: "u"}, phase: phaseSucceeded},
+	}
+	state, _ := powerOf(m, time.Time{})
+	require.Equal(t, redfish.PowerOff, state)
+	p := decide(m, redfish.ResetOn, moment{may: rights{start: true, stop: true, restart: true}})
+	require.Equal(t, []call{{do: request}}, p.calls)
+	m.stopping = "u" // with a stop request beside it, the ended instance goes and the start follows
+	state, _ = powerOf(m, time.Time{})
+	require.Equal(t, redfish.PowerPoweringOn, state)
+}

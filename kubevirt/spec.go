@@ -58,7 +58,7 @@ func (d *wireDomain) topology() topology {
 	}
 	for _, q := range []*resource.Quantity{d.Resources.Limits.CPU, d.Resources.Requests.CPU} {
 		if n := value(q); n > 0 {
-			return topology{int32(min(n, 1<<16)), 1, 1} //nolint:gosec // bounded in the same expression
+			return topology{int32(min(n, 1<<16)), 1, 1}
 		}
 	}
 	return topology{1, 1, 1}

@@ -34,7 +34,7 @@ func objects(t *testing.T) []object {
 	for _, name := range names {
 		text, err := manifests.Files.ReadFile(name)
 		require.NoError(t, err)
-		for _, document := range bytes.Split(text, []byte("\n---\n")) {
+		for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
 			var o object
 			require.NoError(t, yaml.Unmarshal(document, &o), name)
 			all = append(all, o)

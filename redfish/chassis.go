@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
 )
@@ -37,15 +38,15 @@ func chassisCollection(c *call) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	key := chassisURI + "\x00" + c.who.Grants.Key()
+	key := []string{chassisURI, c.who.Grants.Key()}
 	var names []auth.ChassisName
 	for i := range configured {
 		if _, err := c.service.Backend.Machine(c.who, SystemID(configured[i].Name)); errors.Is(err, ErrNotFound) {
 			names = append(names, configured[i].Name)
-			key += "\x00" + string(configured[i].Name)
+			key = append(key, string(configured[i].Name))
 		}
 	}
-	return content{key: key, version: all.Version, build: func() (resource, error) {
+	return content{key: strings.Join(key, "\x00"), version: all.Version, build: func() (resource, error) {
 		members := append(linksTo(chassisURI, names), linksTo(chassisURI, all.IDs)...)
 		return newCollection(chassisURI, schemaChassisCollection, "Chassis", members), nil
 	}}, nil

@@ -22,7 +22,7 @@ func members(t *testing.T, s http.Handler, uri, as string) []string {
 		Count   *int                `json:"Members@odata.count"`
 		Members []map[string]string `json:"Members"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(resp.Body.String()), &body))
+	require.NoError(t, json.Unmarshal(resp.Body.Bytes(), &body))
 	require.NotNil(t, body.Members, "[] and never null")
 	require.Equal(t, len(body.Members), *body.Count)
 	uris := make([]string, 0, len(body.Members))

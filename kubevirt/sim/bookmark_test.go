@@ -31,7 +31,7 @@ func TestBookmarksTellHowFarAWatchIs(t *testing.T) {
 	resp, err := srv.Client().Do(req)
 	require.NoError(t, err)
 	defer func() { _, _ = io.Copy(io.Discard, resp.Body) }()
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	defer srv.CloseClientConnections()
 	events := json.NewDecoder(resp.Body)
 

@@ -65,7 +65,7 @@ func generatedVM(i int) *kubevirtv1.VirtualMachine {
 func generatedDomain(i int, serial string) kubevirtv1.DomainSpec {
 	memory := resource.MustParse(fmt.Sprintf("%dGi", 4<<(i%4)))
 	d := kubevirtv1.DomainSpec{
-		CPU:      &kubevirtv1.CPU{Sockets: 1, Cores: uint32(2 << (i % 3)), Threads: 1}, //nolint:gosec // at most 8
+		CPU:      &kubevirtv1.CPU{Sockets: 1, Cores: uint32(2 << (i % 3)), Threads: 1},
 		Memory:   &kubevirtv1.Memory{Guest: &memory},
 		Firmware: &kubevirtv1.Firmware{Serial: serial, Bootloader: &kubevirtv1.Bootloader{BIOS: &kubevirtv1.BIOS{}}},
 	}

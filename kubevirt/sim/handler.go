@@ -110,7 +110,7 @@ func (a *api) writeBytes(w http.ResponseWriter, code int, b []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(code)
-	if _, err := w.Write(b); err != nil {
+	if _, err := w.Write(b); err != nil { //nolint:gosec // JSON, of objects that the client itself stored
 		a.log.Debug("client went away", "err", err)
 	}
 }

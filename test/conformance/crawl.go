@@ -128,8 +128,8 @@ func (c *crawl) read(ctx context.Context, r *resource) error {
 		return err
 	}
 	if r.body, err = decode(r.got.body); err != nil || r.got.status != 200 {
-		r.body = nil
-		return nil
+		r.body = nil // a finding of the rules, not a failure of the crawl
+		return nil   //nolint:nilerr // likewise
 	}
 	text, _ := r.body["@odata.type"].(string)
 	r.typ, _ = parseType(text)

@@ -114,7 +114,9 @@ func TestCrawlSendsNoWriteToAResourceWithoutAllow(t *testing.T) {
 	s := newService()
 	onRead(systemURI, func(h http.Header) { h.Del("Allow") })(s)
 	s.fault = func(_ http.ResponseWriter, r *http.Request) bool {
-		require.False(t, r.URL.Path == systemURI && r.Method != http.MethodGet && r.Method != http.MethodHead)
+		if r.URL.Path == systemURI && r.Method != http.MethodGet && r.Method != http.MethodHead {
+			t.Errorf("%s was sent", r.Method)
+		}
 		return false
 	}
 	require.Equal(t, []Finding{
@@ -127,7 +129,9 @@ func TestCrawlSendsTheHeadersOfTheClient(t *testing.T) {
 	authorization := "Basic " + base64.StdEncoding.EncodeToString([]byte("a:b"))
 	s := newService()
 	s.fault = func(_ http.ResponseWriter, r *http.Request) bool {
-		require.Equal(t, authorization, r.Header.Get("Authorization"))
+		if got := r.Header.Get("Authorization"); got != authorization {
+			t.Errorf("Authorization is %q", got)
+		}
 		return false
 	}
 	client := Client{Base: "http://service.test", HTTP: &http.Client{Transport: s}, Header: http.Header{"Authorization": {authorization}}}

@@ -125,7 +125,7 @@ func TestTheRunStrategyStaysInItsField(t *testing.T) {
 	p, cluster := Odd(t)
 	client := virtOf(t, cluster)
 	for _, c := range []struct{ id, namespace, name string }{{"cp2.bare", "cp2", "bare"}, {"cp1.node-1", "cp1", "node-1"}} {
-		legacy := vmOf(t, client, c.namespace, c.name).Spec.Running != nil //nolint:staticcheck // the old field is the subject
+		legacy := vmOf(t, client, c.namespace, c.name).Spec.Running != nil
 		for _, step := range []struct{ how, state string }{
 			{"On", "On"}, {"ForceRestart", "On"}, {"GracefulRestart", "On"}, {"ForceOff", "Off"}, {"On", "On"}, {"PushPowerButton", "Off"}, {"PowerCycle", "On"},
 		} {
@@ -133,8 +133,8 @@ func TestTheRunStrategyStaysInItsField(t *testing.T) {
 			require.Contains(t, []int{http.StatusNoContent, http.StatusAccepted}, answer.Status, answer.Text)
 			p.WaitPower(t, Admin, c.id, step.state)
 			vm := vmOf(t, client, c.namespace, c.name)
-			require.Equal(t, legacy, vm.Spec.Running != nil)        //nolint:staticcheck // likewise
-			require.NotEqual(t, legacy, vm.Spec.RunStrategy != nil) //nolint:staticcheck // likewise
+			require.Equal(t, legacy, vm.Spec.Running != nil)
+			require.NotEqual(t, legacy, vm.Spec.RunStrategy != nil)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func freeAddress(t testing.TB) string {
 
 // insecure does not verify certificates, as the clients of most hardware controllers.
 var insecure = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
-	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // see above
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true,
 }}
 
 // Endpoint is a running program as its clients reach it.

@@ -37,16 +37,17 @@ func (s *serving) target(ctx context.Context) (*target, error) {
 		return s.simulator(ctx)
 	}
 	t := &target{close: func() {}}
-	var err error
 	if s.options.Kubeconfig == "" {
-		t.config, err = rest.InClusterConfig()
+		t.config, _ = rest.InClusterConfig() // it fails when this is no pod
 	}
 	if t.config == nil {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
 		rules.ExplicitPath = s.options.Kubeconfig
-		if t.config, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig(); err != nil {
+		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+		if err != nil {
 			return nil, fmt.Errorf("no cluster to connect to: %w (use --kubeconfig, or --simulate to try without one)", err)
 		}
+		t.config = config
 	} else if text, err := os.ReadFile(namespaceFile); err == nil {
 		t.namespace = strings.TrimSpace(string(text))
 	}
