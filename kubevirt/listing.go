@@ -21,7 +21,7 @@ const maxListings = 1024
 // of is the list of the machines in a chassis, or in all that the caller is granted, as the caller sees them.
 func (l *listings) of(s *store, who auth.Principal, in auth.ChassisName, convention Convention) *redfish.Listing {
 	name := who.Grants.Key() + "\x00" + string(in)
-	version := s.listVersion(who, in)
+	version := s.listVersion(who, in, convention)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if kept := l.kept[name]; kept != nil && kept.Version == version {
@@ -48,16 +48,21 @@ func (s *store) selected(who auth.Principal, in auth.ChassisName) iter.Seq[int] 
 }
 
 // listVersion changes whenever list would answer differently.
-func (s *store) listVersion(who auth.Principal, in auth.ChassisName) redfish.Version {
+func (s *store) listVersion(who auth.Principal, in auth.ChassisName, convention Convention) redfish.Version {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.versionOf(who, in)
+	return s.versionOf(who, in, convention)
 }
 
-func (s *store) versionOf(who auth.Principal, in auth.ChassisName) redfish.Version {
+// versionOf sums the changes of the chassis: each only grows, and so does the sum. Legacy ids depend on the
+// names in the caller's other chassis too.
+func (s *store) versionOf(who auth.Principal, in auth.ChassisName, convention Convention) redfish.Version {
+	if convention == Legacy {
+		in = auth.AllChassis
+	}
 	v := redfish.Version{Service: s.exposed}
 	for i := range s.selected(who, in) {
-		v.Object += s.members[i].version // each only grows, and so does the sum
+		v.Object += s.members[i].version
 	}
 	return v
 }
@@ -76,7 +81,7 @@ func (s *store) list(who auth.Principal, in auth.ChassisName, convention Convent
 		slices.SortFunc(keys, key.compare)
 		keys = slices.Compact(keys)
 	}
-	made := &redfish.Listing{Version: s.versionOf(who, in), IDs: make([]redfish.SystemID, len(keys))}
+	made := &redfish.Listing{Version: s.versionOf(who, in, convention), IDs: make([]redfish.SystemID, len(keys))}
 	for i, k := range keys {
 		made.IDs[i] = s.canonical(who, k, convention)
 	}

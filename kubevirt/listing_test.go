@@ -38,6 +38,17 @@ func TestListingStaysTheSameWhileNothingChanges(t *testing.T) {
 	require.NotEqual(t, first.Version, of().Version)
 }
 
+func TestListedNamesFollowTheOtherChassis(t *testing.T) {
+	s := storeOf([]auth.Chassis{{Name: "one", Namespace: "cp1"}, {Name: "two", Namespace: "cp2"}}, vmNamed("cp2", "a", 1))
+	var lists listings
+	of := func() []redfish.SystemID { return lists.of(s, callerOf("one", "two"), "two", Legacy).IDs }
+	require.Equal(t, []redfish.SystemID{"a"}, of())
+	s.setVM(key{"cp1", "a"}, vmNamed("cp1", "a", 2))
+	require.Equal(t, []redfish.SystemID{"cp2.a"}, of(), "an earlier chassis has one of that name now")
+	s.setVM(key{"cp1", "a"}, nil)
+	require.Equal(t, []redfish.SystemID{"a"}, of())
+}
+
 func TestListingOfSeveralChassisNamesEachMachineOnce(t *testing.T) {
 	s := storeOf([]auth.Chassis{{Name: "z", Namespace: "cp2"}, {Name: "all", Namespace: "cp1"}, {Name: "some", Namespace: "cp1", Names: []string{"b"}}},
 		vmNamed("cp1", "c", 1), vmNamed("cp1", "b", 2), vmNamed("cp2", "a", 3), vmNamed("cp1", "a", 4))
