@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,10 +43,21 @@ func (w *worker) noticed(k key, m *machine) {
 	}
 }
 
+// hands is how many machines are worked on at the same time, so that one slow answer does not hold up the rest.
+const hands = 4
+
 // run works until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, w.queue.ShutDown)
 	defer stop()
+	var working sync.WaitGroup
+	for range hands {
+		working.Go(func() { w.work(ctx) })
+	}
+	working.Wait()
+}
+
+func (w *worker) work(ctx context.Context) {
 	for {
 		k, over := w.queue.Get()
 		if over {
