@@ -17,6 +17,7 @@ import (
 type cache struct {
 	backend *Backend
 	changed chan struct{}
+	pages   chan struct{} // see source
 
 	mu      sync.Mutex
 	wanted  []string
@@ -39,7 +40,7 @@ const lostAfter = 5 * time.Second
 
 func newCache(b *Backend) *cache {
 	return &cache{
-		backend: b, changed: make(chan struct{}, 1), wanted: b.Exposure.Namespaces(),
+		backend: b, changed: make(chan struct{}, 1), pages: make(chan struct{}, pagesAtOnce), wanted: b.Exposure.Namespaces(),
 		watched: map[string]*watched{}, failing: map[string]time.Time{},
 	}
 }
@@ -114,7 +115,7 @@ func (c *cache) start(ctx context.Context, namespace string, running *sync.WaitG
 
 // watchKind runs one reflector.
 func watchKind[W any, R record, P wire[W, R]](ctx context.Context, c *cache, client rest.Interface, running *sync.WaitGroup, path string, into *table[R]) {
-	from := &source[W, R, P]{client: client, path: path, contact: func(err error) { c.contact(path, err, into.read) }}
+	from := &source[W, R, P]{client: client, path: path, pages: c.pages, contact: func(err error) { c.contact(path, err, into.read) }}
 	reflector := clientcache.NewReflectorWithOptions(from.listWatch(), runtime.Object(R(nil)), into, clientcache.ReflectorOptions{
 		Name: path, Backoff: &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second},
 	})

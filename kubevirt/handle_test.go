@@ -317,7 +317,7 @@ func TestEverythingIsAskedForAsJSON(t *testing.T) {
 	})
 	b := backendOn(t, server.URL, nil)
 	from := &source[wirePVC, *claimRecord, *wirePVC]{
-		client: b.actor.kube.CoreV1().RESTClient(), path: "/api/v1/namespaces/cp1/persistentvolumeclaims", contact: func(error) {},
+		client: b.actor.kube.CoreV1().RESTClient(), path: "/api/v1/namespaces/cp1/persistentvolumeclaims", pages: make(chan struct{}, 1), contact: func(error) {},
 	}
 	_, err := from.list(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)

@@ -21,6 +21,9 @@ import (
 const (
 	// pageSize bounds the memory of a list: a page of this many objects of 12 KiB is some 3 MiB of JSON.
 	pageSize = 250
+	// pagesAtOnce bounds the memory of a start: the lists of all namespaces begin at the same time. Two are
+	// enough to decode one page while the server makes another.
+	pagesAtOnce = 2
 	// pageTimeout bounds one page of a list, so that a stuck server is noticed.
 	pageTimeout = time.Minute
 )
@@ -29,6 +32,8 @@ const (
 type source[W any, R record, P wire[W, R]] struct {
 	client rest.Interface
 	path   string
+	// pages holds a value for each page that is under way, of all sources together.
+	pages chan struct{}
 	// contact is told of each answer of the server: nil for a good one.
 	contact func(err error)
 }
@@ -55,6 +60,12 @@ type pagedOnly struct{ *clientcache.ListWatch }
 func (pagedOnly) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (s *source[W, R, P]) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	select {
+	case s.pages <- struct{}{}:
+		defer func() { <-s.pages }()
+	case <-ctx.Done():
+		return nil, ctx.Err() //nolint:wrapcheck // the reflector looks at its kind
+	}
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	request := s.client.Get().AbsPath(s.path).Param("limit", strconv.Itoa(pageSize))
