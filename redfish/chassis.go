@@ -62,7 +62,7 @@ func chassisByID(c *call) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	return content{key: c.r.URL.Path + "\x00/configured", version: found.Machines.Version, build: func() (resource, error) {
+	return content{key: c.configuredKey(found), version: found.Machines.Version, build: func() (resource, error) {
 		return rack(found), nil
 	}}, nil
 }
@@ -99,9 +99,14 @@ func chassisSystems(c *call) (content, error) {
 		return content{}, err
 	}
 	uri := chassisURI + "/" + string(found.Name) + "/Systems"
-	return content{key: uri, version: found.Machines.Version, build: func() (resource, error) {
+	return content{key: c.configuredKey(found) + "/Systems", version: found.Machines.Version, build: func() (resource, error) {
 		return newCollection(uri, schemaComputerSystemCollection, "Computer Systems", linksTo(systemsURI, found.Machines.IDs)), nil
 	}}, nil
+}
+
+// configuredKey is the key of what shows the machines of a configured chassis: their ids are the caller's own.
+func (c *call) configuredKey(found *Chassis) string {
+	return chassisURI + "/" + string(found.Name) + "\x00/configured\x00" + c.who.Grants.Key()
 }
 
 // configuredChassis is the configured chassis that the URI names; ErrNotFound when it is not granted.

@@ -137,6 +137,27 @@ func TestCanonicalIDsAreTheCallersOwn(t *testing.T) {
 	}
 }
 
+// Chassis names each caller's machines as Machine does.
+func (p personal) Chassis(who auth.Principal) ([]redfish.Chassis, error) {
+	id := redfish.SystemID("cp1.node-0")
+	if who.User == "operator" {
+		id = "node-0"
+	}
+	return []redfish.Chassis{{Name: "cp1", Machines: &redfish.Listing{IDs: []redfish.SystemID{id}}}}, nil
+}
+
+func TestAConfiguredChassisNamesMachinesAsTheCallerDoes(t *testing.T) {
+	s := redfish.New(options(personal{&fleet{}}))
+	for range 2 {
+		for as, id := range map[string]string{"operator": "node-0", "admin": "cp1.node-0"} {
+			for _, uri := range []string{"/redfish/v1/Chassis/cp1", "/redfish/v1/Chassis/cp1/Systems"} {
+				body := serve(s, request(http.MethodGet, uri, as, "")).Body.String()
+				require.Contains(t, body, `{"@odata.id":"/redfish/v1/Systems/`+id+`"}`, uri)
+			}
+		}
+	}
+}
+
 func TestAChassisIsNotTakenForAMachineOfItsName(t *testing.T) {
 	m := anyMachine("cp1", "cp2").with(func(m *machine) { m.System.ID = "cp2" })
 	s := redfish.New(options(&fleet{machines: []*machine{m}, chassis: []auth.Chassis{{Name: "cp1"}, {Name: "cp2"}}}))
