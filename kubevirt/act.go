@@ -77,9 +77,9 @@ func (a *actor) patch(ctx context.Context, m *machine, subresource string, ops [
 		return fmt.Errorf("encoding a patch: %w", err)
 	}
 	path := vmPath(m.namespace) + "/" + m.name + subresource
-	text, err := a.raw.Patch(types.JSONPatchType).AbsPath(path).Body(body).DoRaw(ctx)
+	text, err := answer(a.raw.Patch(types.JSONPatchType).AbsPath(path).Body(body).Do(ctx))
 	if err != nil {
-		return err //nolint:wrapcheck // the caller looks at its kind
+		return err
 	}
 	var object wireVM
 	if err := json.Unmarshal(text, &object); err != nil {
@@ -91,6 +91,14 @@ func (a *actor) patch(ctx context.Context, m *machine, subresource string, ops [
 	}
 	a.store.answered(fresh)
 	return nil
+}
+
+// answer is the body of an answer, or the error in the API server's own words, which Raw and DoRaw alone drop.
+func answer(result rest.Result) ([]byte, error) {
+	if err := result.Error(); err != nil {
+		return nil, err //nolint:wrapcheck // the caller looks at its kind
+	}
+	return result.Raw() //nolint:wrapcheck // likewise
 }
 
 // sameVersion tests that the VM has not changed at all.

@@ -110,7 +110,8 @@ func (b *Backend) finish(ctx context.Context, m *machine) error {
 	}
 }
 
-// holdStep is the next call of a held power-on; none while it has to wait.
+// holdStep is the next call of a held power-on; none while it has to wait. A call that writes the hold tests it
+// too, also where it stays as it is.
 func holdStep(m *machine, now time.Time) (call, bool) {
 	done := m.hold.ended(holdDone, "", now)
 	switch to := m.startStrategy(); {
@@ -119,9 +120,9 @@ func holdStep(m *machine, now time.Time) (call, bool) {
 	case m.live(), m.blocked(), m.vm.strategy == waitAsReceiver:
 		return call{}, false
 	case m.vm.strategy == once: // somebody gave it back while the ended instance was in the way
-		return call{do: setStrategy, to: halted, keep: once}, true
+		return call{do: setStrategy, to: halted, keep: once, hold: m.hold}, true
 	case m.vm.strategy == halted && m.startsByRequest(to): // then a request, see below
-		return call{do: setStrategy, to: to}, true
+		return call{do: setStrategy, to: to, hold: m.hold}, true
 	case m.vm.strategy == halted:
 		return call{do: setStrategy, to: to, hold: done}, true
 	default:
@@ -135,7 +136,7 @@ func (b *Backend) expand(ctx context.Context, m *machine) error {
 		return nil
 	}
 	path := "/apis/subresources.kubevirt.io/v1/namespaces/" + m.namespace + "/virtualmachines/" + m.name + "/expand-spec"
-	text, err := b.actor.raw.Get().AbsPath(path).DoRaw(ctx)
+	text, err := answer(b.actor.raw.Get().AbsPath(path).Do(ctx))
 	switch {
 	case err != nil && refusedByRBAC(err):
 		b.rights.lacks(rightExpand, m.namespace)
