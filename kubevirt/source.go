@@ -75,7 +75,7 @@ func (s *source[W, R, P]) list(ctx context.Context, opts metav1.ListOptions) (ru
 		// With version 0 a server answers from its cache in a single page of any size.
 		request.Param("resourceVersion", opts.ResourceVersion)
 	}
-	text, err := request.DoRaw(ctx)
+	text, err := answer(request.Do(ctx))
 	if err != nil {
 		s.contact(err)
 		return nil, err //nolint:wrapcheck // the reflector looks at its kind
