@@ -1,13 +1,14 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ import (
 const (
 	knobIgnoreACPI = "lab.kubevirt-redfish.io/ignore-acpi"
 	knobStartFail  = "lab.kubevirt-redfish.io/start-fail"
+	knobAgent      = "lab.kubevirt-redfish.io/agent"
 	knobGuest      = "lab.kubevirt-redfish.io/guest"
 	knobNodeDown   = "lab.kubevirt-redfish.io/down"
 )
@@ -76,67 +78,67 @@ func (s *Space) create(t *testing.T, name string, m machine) string {
 	t.Helper()
 	_, err := s.virt.KubevirtV1().VirtualMachines(s.Name).Create(t.Context(), m.object(name), metav1.CreateOptions{})
 	require.NoError(t, err)
+	eventually(t, name+" is there", func() bool { return s.vm(name) != nil })
 	return s.Name + "." + name
 }
 
-// vm is the VirtualMachine; nil when there is none.
-func (s *Space) vm(t *testing.T, name string) *virtv1.VirtualMachine {
-	t.Helper()
-	vm, err := s.virt.KubevirtV1().VirtualMachines(s.Name).Get(t.Context(), name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	require.NoError(t, err)
-	return vm
+// vm is the VirtualMachine; nil when there is none. It may be a moment old.
+func (s *Space) vm(name string) *virtv1.VirtualMachine {
+	found, _ := s.vms.get(name).(*virtv1.VirtualMachine)
+	return found
 }
 
-// vmi is the VirtualMachineInstance; nil when there is none.
-func (s *Space) vmi(t *testing.T, name string) *virtv1.VirtualMachineInstance {
-	t.Helper()
-	vmi, err := s.virt.KubevirtV1().VirtualMachineInstances(s.Name).Get(t.Context(), name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	require.NoError(t, err)
-	return vmi
+// vmi is the VirtualMachineInstance; nil when there is none. It may be a moment old.
+func (s *Space) vmi(name string) *virtv1.VirtualMachineInstance {
+	found, _ := s.vmis.get(name).(*virtv1.VirtualMachineInstance)
+	return found
 }
 
 // uid of the instance, empty when there is none.
-func (s *Space) uid(t *testing.T, name string) types.UID {
-	t.Helper()
-	if vmi := s.vmi(t, name); vmi != nil {
+func (s *Space) uid(name string) types.UID {
+	if vmi := s.vmi(name); vmi != nil {
 		return vmi.UID
 	}
 	return ""
 }
 
-// eventually waits for what takes a second or two when nothing else runs.
+// patience is for what takes a second or two when nothing else runs.
+const patience = time.Minute
+
+// eventually waits until it is so. It asks in the test's own goroutine, so that asking may fail the test.
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	require.Eventually(t, reached, time.Minute, 100*time.Millisecond, what)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); !reached(); <-tick.C {
+		require.True(t, time.Now().Before(deadline), "not within %s: %s", patience, what)
+	}
 }
 
 // runs waits until the instance is Running and no request is pending.
 func (s *Space) runs(t *testing.T, name string) *virtv1.VirtualMachineInstance {
 	t.Helper()
 	eventually(t, name+" runs", func() bool {
-		vmi := s.vmi(t, name)
+		vmi := s.vmi(name)
 		return vmi != nil && vmi.Status.Phase == virtv1.Running
 	})
 	s.settled(t, name)
-	return s.vmi(t, name)
+	return s.vmi(name)
 }
 
 // gone waits until there is no instance and no request is pending.
 func (s *Space) gone(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, name+" has no instance", func() bool { return s.vmi(t, name) == nil })
+	eventually(t, name+" has no instance", func() bool { return s.vmi(name) == nil })
 	s.settled(t, name)
 }
 
 func (s *Space) settled(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, name+" has no request", func() bool { return len(s.vm(t, name).Status.StateChangeRequests) == 0 })
+	eventually(t, name+" has no request", func() bool {
+		vm := s.vm(name)
+		return vm != nil && len(vm.Status.StateChangeRequests) == 0
+	})
 }
 
 // stop is the stop of a user other than the product.
@@ -149,7 +151,7 @@ func (s *Space) stop(t *testing.T, name string, grace *int64) {
 func (s *Space) ending(t *testing.T, name string) {
 	t.Helper()
 	eventually(t, name+" shuts down", func() bool {
-		vmi := s.vmi(t, name)
+		vmi := s.vmi(name)
 		return vmi != nil && vmi.DeletionTimestamp != nil
 	})
 }
@@ -167,4 +169,18 @@ func onSpare(vm *virtv1.VirtualMachine) {
 	spec := &vm.Spec.Template.Spec
 	spec.NodeSelector = map[string]string{corev1.LabelHostname: spareNode}
 	spec.Tolerations = []corev1.Toleration{{Key: spareTaint, Operator: corev1.TolerationOpExists}}
+}
+
+// restoreSpare brings the spare node back.
+func (s *Space) restoreSpare(t *testing.T) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	require.NoError(t, s.patchNode(ctx, spareNode, `{"metadata": {"annotations": {"`+knobNodeDown+`": null}}}`))
+	eventually(t, spareNode+" is back", func() bool {
+		node, err := s.kube.CoreV1().Nodes().Get(ctx, spareNode, metav1.GetOptions{})
+		require.NoError(t, err)
+		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		})
+	})
 }

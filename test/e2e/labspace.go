@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	_ "embed"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +13,13 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	clientcache "k8s.io/client-go/tools/cache"
+	virtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
 	"github.com/kubevirt-redfish/kubevirt-redfish/manifests"
@@ -49,6 +54,8 @@ type Space struct {
 	Name string
 	// Account reaches the lab as the product does: with the token of its service account.
 	Account *rest.Config
+
+	vms, vmis watched
 }
 
 // NewSpace makes a namespace until the test ends. Without a lab the test is skipped.
@@ -65,18 +72,25 @@ func NewSpace(t *testing.T, rights Rights) *Space {
 		require.NoError(t, namespaces.Delete(context.WithoutCancel(t.Context()), s.Name, metav1.DeleteOptions{}))
 	})
 	s.install(t, rights)
-	s.Account = s.token(t)
+	s.Account = s.login(t)
+	s.awaitRights(t, ofMachines(s.Name), ofSecrets(s.Name))
+	s.vms = s.watch(t, "virtualmachines", &virtv1.VirtualMachine{})
+	s.vmis = s.watch(t, "virtualmachineinstances", &virtv1.VirtualMachineInstance{})
 	return s
 }
 
 // install applies our manifests as they are but for the namespace, and for the role under other rights.
 func (s *Space) install(t *testing.T, rights Rights) {
 	t.Helper()
-	binding := strings.Replace(manifest("bind-namespace"), string(OurRights), string(rights), 1)
-	binding = strings.Replace(binding, "metadata:\n", "metadata:\n  namespace: kubevirt-redfish\n", 1)
-	for _, text := range []string{manifest("serviceaccount"), manifest("own"), binding} {
-		require.NoError(t, s.apply(t.Context(), s.moved(text)))
+	for _, text := range []string{s.moved(manifest("serviceaccount")), s.moved(manifest("own")), s.bindingIn(s.Name, rights)} {
+		require.NoError(t, s.apply(t.Context(), text))
 	}
+}
+
+// bindingIn gives the account the rights in a namespace.
+func (s *Space) bindingIn(namespace string, rights Rights) string {
+	text := strings.Replace(s.moved(manifest("bind-namespace")), string(OurRights), string(rights), 1)
+	return strings.Replace(text, "metadata:\n", "metadata:\n  namespace: "+namespace+"\n", 1)
 }
 
 // moved is a manifest with the test's namespace in the place of ours.
@@ -84,26 +98,64 @@ func (s *Space) moved(text string) string {
 	return strings.ReplaceAll(text, "namespace: kubevirt-redfish", "namespace: "+s.Name)
 }
 
-// token logs in as the service account, once its rights have arrived.
-func (s *Space) token(t *testing.T) *rest.Config {
+// login is the service account with a token.
+func (s *Space) login(t *testing.T) *rest.Config {
 	t.Helper()
 	request, err := s.kube.CoreV1().ServiceAccounts(s.Name).CreateToken(t.Context(), "kubevirt-redfish", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	account := rest.AnonymousClientConfig(s.admin)
 	account.BearerToken = request.Status.Token
-	client, err := kubernetes.NewForConfig(account)
+	return account
+}
+
+// awaitRights waits until the API server has taken note of the bindings.
+func (s *Space) awaitRights(t *testing.T, needed ...authorizationv1.ResourceAttributes) {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(s.Account)
 	require.NoError(t, err)
-	for _, needed := range []authorizationv1.ResourceAttributes{
-		{Namespace: s.Name, Verb: "watch", Group: "kubevirt.io", Resource: "virtualmachines"},
-		{Namespace: s.Name, Verb: "create", Resource: "secrets"},
-	} {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &needed}}
+	for _, right := range needed {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}
 		require.Eventually(t, func() bool {
 			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 			return err == nil && answer.Status.Allowed
-		}, 30*time.Second, 50*time.Millisecond, "%s may not %s", needed.Resource, needed.Verb)
+		}, 30*time.Second, 50*time.Millisecond, "%s may not %s", right.Resource, right.Verb)
 	}
-	return account
+}
+
+// ofMachines and ofSecrets are rights from each of the two bindings.
+func ofMachines(namespace string) authorizationv1.ResourceAttributes {
+	return authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "watch", Group: "kubevirt.io", Resource: "virtualmachines"}
+}
+
+func ofSecrets(namespace string) authorizationv1.ResourceAttributes {
+	return authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Resource: "secrets"}
+}
+
+// watched are the objects of one kind in a namespace as a watch keeps them: asking the API server again and
+// again would keep the lab from its work.
+type watched struct {
+	namespace string
+	store     clientcache.Store
+}
+
+// get is the object of that name; nil when there is none.
+func (w watched) get(name string) any {
+	object, _, _ := w.store.GetByKey(w.namespace + "/" + name) // a store in memory has no errors
+	return object
+}
+
+func (s *Space) watch(t *testing.T, resource string, kind runtime.Object) watched {
+	t.Helper()
+	store, controller := clientcache.NewInformerWithOptions(clientcache.InformerOptions{
+		ListerWatcher: clientcache.NewListWatchFromClient(s.virt.KubevirtV1().RESTClient(), resource, s.Name, fields.Everything()),
+		ObjectType:    kind, Handler: clientcache.ResourceEventHandlerFuncs{},
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() { defer close(done); controller.RunWithContext(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	require.True(t, clientcache.WaitForCacheSync(t.Context().Done(), controller.HasSynced))
+	return watched{s.Name, store}
 }
 
 // Serve starts a product for the machines of the namespace, as its service account.
@@ -115,11 +167,22 @@ func (s *Space) Serve(t *testing.T) *Product {
 		Users:   []auth.Account{User(t, Admin, auth.Administrator, auth.AllChassis)},
 	})
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(p.Log.String())
+		if !t.Failed() {
+			return
+		}
+		for line := range strings.Lines(p.Log.String()) {
+			if !strings.Contains(line, `"method":"GET"`) {
+				t.Log(line)
+			}
 		}
 	})
 	return p
+}
+
+// reset posts ComputerSystem.Reset. Unlike [Product.Reset] it says nothing about the time, which other tests take.
+func (s *Space) reset(t *testing.T, p *Product, id, how string) Answer {
+	t.Helper()
+	return p.Do(t, Admin, http.MethodPost, "/redfish/v1/Systems/"+id+"/Actions/ComputerSystem.Reset", map[string]string{"ResetType": how})
 }
 
 // patchNode applies a merge patch.
