@@ -3,6 +3,7 @@ package kubevirt
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -28,8 +29,9 @@ type cache struct {
 
 // watched is a namespace under watch.
 type watched struct {
-	stop   context.CancelFunc
-	synced map[string]bool // paths that have been read once
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	synced  map[string]bool // paths that have been read once
 }
 
 // machineKinds is how many of a namespace's watches must have been read before its machines are known.
@@ -58,41 +60,67 @@ func (c *cache) follow(namespaces []string) {
 
 // run watches until ctx ends, then waits for the watches to end.
 func (c *cache) run(ctx context.Context) {
-	var running sync.WaitGroup
-	defer running.Wait()
 	for {
-		c.adjust(ctx, &running)
+		c.adjust(ctx)
 		select {
 		case <-ctx.Done():
+			for _, w := range c.unwanted(nil) {
+				w.running.Wait()
+			}
 			return
 		case <-c.changed:
 		}
 	}
 }
 
-// adjust starts the watches that are missing and ends the ones of namespaces that are no longer exposed.
-func (c *cache) adjust(ctx context.Context, running *sync.WaitGroup) {
+// adjust ends the watches of namespaces that are no longer exposed and starts those that are missing.
+func (c *cache) adjust(ctx context.Context) {
+	c.mu.Lock()
+	wanted := c.wanted
+	c.mu.Unlock()
+	for namespace, w := range c.unwanted(wanted) {
+		w.stop()
+		w.running.Wait() // nothing may arrive after it is forgotten
+		c.forget(namespace)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wanted := map[string]bool{}
-	for _, namespace := range c.wanted {
-		wanted[namespace] = true
+	for _, namespace := range wanted {
 		if c.watched[namespace] == nil {
 			ctx, stop := context.WithCancel(ctx)
-			c.watched[namespace] = &watched{stop: stop, synced: map[string]bool{}}
-			c.start(ctx, namespace, running)
+			w := &watched{stop: stop, synced: map[string]bool{}}
+			c.watched[namespace] = w
+			c.start(ctx, namespace, &w.running)
 		}
 	}
-	for namespace, w := range c.watched {
-		if !wanted[namespace] {
-			w.stop()
-			delete(c.watched, namespace)
-			for _, k := range c.backend.store.keys(namespace, func(*machine) bool { return true }) {
-				c.backend.store.setVM(k, nil)
-				c.backend.store.setVMI(k, nil)
-			}
-		}
+}
+
+// unwanted are the watched namespaces that are not wanted.
+func (c *cache) unwanted(wanted []string) map[string]*watched {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := maps.Clone(c.watched)
+	for _, namespace := range wanted {
+		delete(left, namespace)
 	}
+	return left
+}
+
+// forget drops all that is known of a namespace, also that its watches failed.
+func (c *cache) forget(namespace string) {
+	s := c.backend.store
+	for _, k := range s.keys(namespace, func(*machine) bool { return true }) {
+		s.setVM(k, nil)
+		s.setVMI(k, nil)
+	}
+	for _, k := range s.claimsOf(namespace) {
+		s.setClaim(k, nil)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.watched, namespace)
+	maps.DeleteFunc(c.failing, func(path string, _ time.Time) bool { return namespaceIn(path) == namespace })
+	c.backend.notice(c.longestFailure(), nil)
 }
 
 func (c *cache) start(ctx context.Context, namespace string, running *sync.WaitGroup) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
 	"github.com/kubevirt-redfish/kubevirt-redfish/kubevirt/sim"
 )
 
@@ -66,6 +67,30 @@ func TestReadsGoOnWhileTheClusterIsAway(t *testing.T) {
 		return p.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems/cp1.node-2", nil).Status == http.StatusNotFound
 	}, 10*time.Second, 50*time.Millisecond, "what happened meanwhile is seen")
 	require.Equal(t, http.StatusNoContent, p.Reset(t, Admin, "cp1.node-1", "On").Status)
+}
+
+// What failed in a namespace that is no longer exposed says nothing about the others.
+func TestANamespaceThatIsNoLongerExposedIsNotMissed(t *testing.T) {
+	p, cluster := Odd(t)
+	remove := cluster.Faults().Add(sim.Rule{Drop: true})
+	for _, resource := range []string{"virtualmachines", "virtualmachineinstances", "persistentvolumeclaims"} {
+		cluster.Faults().DropWatches(resource)
+	}
+	health := func() any {
+		return p.Get(t, Admin, "/redfish/v1/Systems/cp1.node-1")["Status"].(map[string]any)["Health"]
+	}
+	require.Eventually(t, func() bool { return health() == "Warning" }, 30*time.Second, 50*time.Millisecond)
+	p.Backend.Expose(auth.NewExposure(Chassis()[:1]))
+	require.Eventually(t, func() bool {
+		return p.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems/cp2.typed-off", nil).Status == http.StatusNotFound
+	}, 10*time.Second, 50*time.Millisecond)
+	remove()
+	require.Eventually(t, func() bool { return health() == "OK" }, 20*time.Second, 50*time.Millisecond)
+
+	p.Backend.Expose(auth.NewExposure(Chassis()))
+	require.Eventually(t, func() bool {
+		return p.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems", nil).Body["Members@odata.count"] == 12.0
+	}, 10*time.Second, 50*time.Millisecond, "it is read anew")
 }
 
 // A watch that the server has forgotten is begun anew, and nothing is missed.
