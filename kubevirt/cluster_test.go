@@ -302,7 +302,7 @@ func eachCase(t *testing.T, check func(t *testing.T, c *cluster, how redfish.Res
 			t.Run(string(run)+" "+state, func(t *testing.T) {
 				for seed := range uint64(seeds) {
 					for _, how := range allResets {
-						check(t, clusterIn(run, state), how, rand.New(rand.NewPCG(seed, 1))) //nolint:gosec // an order of events
+						check(t, clusterIn(run, state), how, rand.New(rand.NewPCG(seed, 1)))
 					}
 				}
 			})
