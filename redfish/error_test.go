@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,6 +83,12 @@ type failureCase struct {
 func post(as, uri, body string) *http.Request { return request(http.MethodPost, uri, as, body) }
 func get(as, uri string) *http.Request        { return request(http.MethodGet, uri, as, "") }
 
+// broken is a request whose body breaks off, as it does when it comes too slowly.
+func broken(r *http.Request) *http.Request {
+	r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+	return r
+}
+
 func header(r *http.Request, name, value string) *http.Request { r.Header.Set(name, value); return r }
 
 func bodyFailures() map[string]failureCase {
@@ -99,6 +107,7 @@ func bodyFailures() map[string]failureCase {
 		"400 unlisted value":    {post("admin", node0+reset, `{"ResetType":"Nmi"}`), nil, parameter("ActionParameterValueNotInList", "Nmi", "ResetType", action)},
 		"400 other case":        {post("admin", node0+reset, `{"ResetType":"on"}`), nil, parameter("ActionParameterValueNotInList", "on", "ResetType", action)},
 		"400 long value is cut": {post("admin", node0+reset, `{"ResetType":"`+strings.Repeat("x", 9999)+`"}`), nil, parameter("ActionParameterValueNotInList", strings.Repeat("x", 64)+"…", "ResetType", action)},
+		"400 broken body":       {broken(post("admin", node0+reset, "")), nil, failed(400, []string{"MalformedJSON"})},
 		"413 large body":        {post("admin", node0+reset, `{"ResetType":"`+strings.Repeat("x", 200_000)+`"}`), nil, failed(413, []string{"PayloadTooLarge"})},
 		"415 form":              {header(post("admin", node0+reset, on), "Content-Type", "application/x-www-form-urlencoded"), nil, failed(415, []string{"UnrecognizedRequestBody"})},
 	}

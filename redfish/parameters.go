@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -58,8 +59,12 @@ func shorten(text string) string {
 // object reads the request body as a JSON object; nil for an empty one.
 func (c *call) object() (map[string]json.RawMessage, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(c.ResponseWriter, c.r.Body, maxBody))
-	if err != nil {
-		return nil, err
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, err //nolint:wrapcheck // classified by its type
+	case err != nil: // broken off, too slow or badly framed: the client's doing
+		return nil, &Error{Status: http.StatusBadRequest, Message: MsgMalformedJSON, Err: err}
 	}
 	if len(text) == 0 {
 		return nil, nil

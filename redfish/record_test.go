@@ -174,6 +174,7 @@ func TestMetricsOfRequests(t *testing.T) {
 		"kubevirt_redfish_http_requests_total POST /redfish/v1/Systems/{SystemId}/Actions/ComputerSystem.Reset 500": 1,
 		"kubevirt_redfish_http_requests_total other /redfish 501":                                                   2,
 		"kubevirt_redfish_panics_total":                                                                             1,
+		"kubevirt_redfish_http_requests_running":                                                                    0,
 
 		"kubevirt_redfish_http_request_duration_seconds GET /redfish/v1/Systems/{SystemId}":                               3,
 		"kubevirt_redfish_http_request_duration_seconds GET none":                                                         3,
@@ -182,7 +183,7 @@ func TestMetricsOfRequests(t *testing.T) {
 	}, gathered(t, registry))
 }
 
-// gathered is the value of each counter, and the count of each histogram, by name and label values.
+// gathered is the value of each counter and gauge, and the count of each histogram, by name and label values.
 func gathered(t *testing.T, registry prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -194,7 +195,7 @@ func gathered(t *testing.T, registry prometheus.Gatherer) map[string]float64 {
 			for _, label := range metric.GetLabel() {
 				name += " " + label.GetValue()
 			}
-			values[name] = metric.GetCounter().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			values[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
 		}
 	}
 	return values
