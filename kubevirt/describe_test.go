@@ -208,6 +208,11 @@ func TestLastInstanceTellsUntilTheTypeIsKnown(t *testing.T) {
 	vmi := instance(phaseRunning)
 	vmi.hardware.memory = gibi
 	s.setVMI(vm.key, vmi)
+	ended := *vmi
+	ended.phase = phaseSucceeded
+	s.setVMI(vm.key, &ended)
+	require.NotNil(t, s.get(vm.key).hardware(), "the ended instance is still there")
+	require.EqualValues(t, gibi, s.get(vm.key).hardware().memory)
 	s.setVMI(vm.key, nil)
 	require.EqualValues(t, gibi, s.get(vm.key).hardware().memory)
 	require.True(t, s.get(vm.key).needsExpansion())

@@ -147,6 +147,8 @@ func (m *machine) hardware() *hardware {
 		return &m.vmi.hardware
 	case m.vm.instancetype == "" && m.vm.preference == "":
 		return &m.vm.template
+	case m.expanded == nil && m.vmi != nil:
+		return &m.vmi.hardware // of the ended instance: as good as the VM's, until that is known
 	default:
 		return m.expanded
 	}
