@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorilla/mux"
-
 	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
 )
 
@@ -24,9 +22,7 @@ type call struct {
 	service *Service
 	r       *http.Request
 	who     auth.Principal
-	match   mux.RouteMatch
-	vars    map[string]string
-	route   *route
+	place
 	id      [1]string // the request's id, a header value as it is
 	began   time.Time
 	status  int
@@ -74,10 +70,10 @@ func (c *call) serve() error {
 	if err := c.resolveAlias(); err != nil {
 		return err
 	}
-	if !c.service.router.Match(c.r, &c.match) || c.match.MatchErr != nil {
+	var known bool
+	if c.place, known = c.service.uris.find(c.r); !known {
 		return c.unknownURI()
 	}
-	c.route, c.vars = c.match.Handler.(*route), c.match.Vars
 	return c.route.serve(c)
 }
 
@@ -160,10 +156,14 @@ func (c *call) record() {
 	c.service.metrics.observe(c.route, c.r.Method, c.status, took)
 	log, ctx := c.service.Logger, c.r.Context()
 	from, _, _ := net.SplitHostPort(c.r.RemoteAddr)
-	log.LogAttrs(ctx, slog.LevelInfo, "request",
+	access := slog.NewRecord(c.began.Add(took), slog.LevelInfo, "request", 0) // a Logger would look up the line of its caller
+	access.AddAttrs(
 		slog.String("request", c.id[0]), slog.String("method", c.r.Method), slog.String("path", c.r.URL.Path),
 		slog.String("system", string(c.system)), slog.String("user", string(c.who.User)), slog.String("from", from),
 		slog.Int("status", c.status), slog.Int("bytes", c.bytes), slog.Duration("took", took))
+	if handler := log.Handler(); handler.Enabled(ctx, access.Level) {
+		_ = handler.Handle(ctx, access) // as Logger does
+	}
 	if c.changes == nil {
 		return
 	}

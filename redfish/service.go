@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
@@ -48,7 +47,7 @@ type Host struct {
 // Service is the Redfish service, an http.Handler for everything below /redfish.
 type Service struct {
 	Options
-	router  *mux.Router
+	uris    *uris
 	pages   *pages
 	metrics *metrics
 }
@@ -61,13 +60,7 @@ func New(opts Options) *Service {
 	if opts.NewRequestID == nil {
 		opts.NewRequestID = newRequestID
 	}
-	s := &Service{Options: opts, pages: newPages(), metrics: newMetrics(opts.Metrics)}
-	s.router = mux.NewRouter().SkipClean(true)
-	table := routes()
-	for i := range table {
-		s.router.Handle(table[i].path, &table[i])
-	}
-	return s
+	return &Service{Options: opts, uris: newURIs(routes()), pages: newPages(), metrics: newMetrics(opts.Metrics)}
 }
 
 // ServeHTTP answers one request: it gives it an id, survives its panics, and leaves one record of it.
