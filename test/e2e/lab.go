@@ -58,7 +58,7 @@ func RunWithLab(m *testing.M) int {
 		kubeconfig, stop, err = startLab()
 	}
 	if err == nil && kubeconfig != "" {
-		lab, err = connect(context.Background(), kubeconfig) //nolint:usetesting // there is no test yet
+		lab, err = connect(context.Background(), kubeconfig) // there is no test yet
 	}
 	code := 1
 	if err == nil {
@@ -107,7 +107,7 @@ func connect(ctx context.Context, kubeconfig string) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	config.QPS = -1
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	l := &Lab{admin: config}
 	if l.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("client: %w", err)

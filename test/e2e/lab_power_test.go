@@ -164,6 +164,9 @@ func TestLabCallsToTheCluster(t *testing.T) {
 			calls(want, how, func() { require.Equal(t, http.StatusNoContent, s.reset(t, p, id, how).Status) })
 		}
 	}
+	eventually(t, "virt-controller has completed the definition", func() bool {
+		return s.vm("node-0").Spec.Template.Spec.Domain.Firmware != nil
+	})
 	unchanged := func(hows ...string) {
 		t.Helper()
 		vm, uid := s.vm("node-0"), s.uid("node-0")
@@ -171,7 +174,7 @@ func TestLabCallsToTheCluster(t *testing.T) {
 		time.Sleep(time.Second) // for what would be done late
 		now := s.vm("node-0")
 		require.Equal(t, vm.Spec, now.Spec)
-		require.Equal(t, vm.Annotations, now.Annotations)
+		require.Equal(t, vm.Annotations[markers.PowerOn], now.Annotations[markers.PowerOn])
 		require.Equal(t, uid, s.uid("node-0"))
 	}
 	unchanged("ForceOff", "GracefulShutdown")

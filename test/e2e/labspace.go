@@ -55,6 +55,7 @@ type Space struct {
 	// Account reaches the lab as the product does: with the token of its service account.
 	Account *rest.Config
 
+	rights    Rights
 	vms, vmis watched
 }
 
@@ -67,11 +68,11 @@ func NewSpace(t *testing.T, rights Rights) *Space {
 	namespaces := lab.kube.CoreV1().Namespaces()
 	made, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	s := &Space{Lab: lab, Name: made.Name}
+	s := &Space{Lab: lab, Name: made.Name, rights: rights}
 	t.Cleanup(func() {
 		require.NoError(t, namespaces.Delete(context.WithoutCancel(t.Context()), s.Name, metav1.DeleteOptions{}))
 	})
-	s.install(t, rights)
+	s.install(t)
 	s.Account = s.login(t)
 	s.awaitRights(t, ofMachines(s.Name), ofSecrets(s.Name))
 	s.vms = s.watch(t, "virtualmachines", &virtv1.VirtualMachine{})
@@ -80,16 +81,16 @@ func NewSpace(t *testing.T, rights Rights) *Space {
 }
 
 // install applies our manifests as they are but for the namespace, and for the role under other rights.
-func (s *Space) install(t *testing.T, rights Rights) {
+func (s *Space) install(t *testing.T) {
 	t.Helper()
-	for _, text := range []string{s.moved(manifest("serviceaccount")), s.moved(manifest("own")), s.bindingIn(s.Name, rights)} {
+	for _, text := range []string{s.moved(manifest("serviceaccount")), s.moved(manifest("own")), s.bindingIn(s.Name)} {
 		require.NoError(t, s.apply(t.Context(), text))
 	}
 }
 
-// bindingIn gives the account the rights in a namespace.
-func (s *Space) bindingIn(namespace string, rights Rights) string {
-	text := strings.Replace(s.moved(manifest("bind-namespace")), string(OurRights), string(rights), 1)
+// bindingIn gives the account the rights in the namespace.
+func (s *Space) bindingIn(namespace string) string {
+	text := strings.Replace(s.moved(manifest("bind-namespace")), string(OurRights), string(s.rights), 1)
 	return strings.Replace(text, "metadata:\n", "metadata:\n  namespace: "+namespace+"\n", 1)
 }
 
