@@ -148,6 +148,13 @@ func TestStartGivesBackTheStrategy(t *testing.T) {
 	}
 }
 
+func TestStartRequestThatNobodyServesIsReplaced(t *testing.T) {
+	m := with(manual, "succeeded", func(m *machine) { m.vm.requests = []changeRequest{{actionStart, ""}} })
+	at := moment{may: allRights, now: noon, id: "new"}
+	require.Equal(t, "request", brief(decide(m, redfish.ResetOn, at)))
+	require.Equal(t, "unrequest", brief(decide(m, redfish.ResetForceOff, at)), "it would act after the next stop")
+}
+
 // brief is a plan in the notation of the tables.
 func brief(p plan) string {
 	if p.refused != "" {
