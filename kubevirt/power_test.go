@@ -120,6 +120,7 @@ func TestPowerStateAndHealth(t *testing.T) {
 		"8 before 10: wanted, a power-on failed":       {with(always, "ended", ended(holdFailed, "no")), redfish.PowerPoweringOn, starting, ok, ""},
 		"9: Manual, ended well":                        {with(manual, "succeeded"), redfish.PowerOff, enabled, ok, ""},
 		"9: Manual, failed":                            {with(manual, "failed"), redfish.PowerOff, enabled, ok, ""},
+		"9: Manual, a request that nobody serves":      {with(manual, "succeeded", func(m *machine) { m.vm.requests = []changeRequest{{actionStart, ""}} }), redfish.PowerOff, enabled, ok, ""},
 		"9: Once, ended":                               {with(once, "succeeded"), redfish.PowerOff, enabled, ok, ""},
 		"9: Halted, ended":                             {with(halted, "succeeded"), redfish.PowerOff, enabled, ok, ""},
 		"9: RerunOnFailure, ended well":                {with(rerunOnFailure, "succeeded"), redfish.PowerOff, enabled, ok, ""},
