@@ -125,13 +125,18 @@ func (d decision) on() plan {
 	case m.live(), m.blocked():
 		return d.held(call{do: annotate})
 	default:
-		return plan{calls: d.startCalls(), shown: func(m *machine) bool { return m.live() || m.wanted() }}
+		return plan{calls: d.startCalls(), shown: func(m *machine) bool {
+			return m.live() && !m.ending() || !m.live() && m.wanted()
+		}}
 	}
 }
 
 // held is a plan after which the worker powers on as soon as it can. The first call, which writes to the VM,
 // says so on it unless that stands there already.
 func (d decision) held(calls ...call) plan {
+	if len(calls) == 0 {
+		calls = []call{{do: annotate}}
+	}
 	switch {
 	case !d.m.hold.waiting():
 		calls[0].hold = &powerOn{

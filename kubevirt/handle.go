@@ -53,6 +53,11 @@ func (h *handle) Reset(ctx context.Context, how redfish.ResetType) (redfish.Task
 		if m == nil || m.vm == nil || m.vm.uid != h.vm.uid {
 			return "", redfish.ErrNotFound
 		}
+		if m.ahead() {
+			if m = h.backend.after(ctx, m); m == nil || m.vm == nil {
+				return "", redfish.ErrNotFound
+			}
+		}
 		p := decide(m, how, moment{may: h.backend.rights.forPower(), now: h.backend.Now(), id: id})
 		if p.refused != "" {
 			return "", &redfish.Refusal{Kind: redfish.ErrConflict, Reason: p.refused}

@@ -16,6 +16,8 @@ type machine struct {
 	// stopping is the UID of an instance for which a stop was requested. It stays until that instance is gone,
 	// since the request disappears from the VM, which another watch brings, before the instance does.
 	stopping string
+	// born tells an instance that the VM's watch has yet to explain.
+	born birth
 	// wasReady is the UID of the instance that has been seen Ready.
 	wasReady string
 	// expanded is the template with its instance type applied; nil when not known or not needed. expandedFor
@@ -45,7 +47,20 @@ const (
 
 // ending reports whether a live instance is on its way down.
 func (m *machine) ending() bool {
-	return m.live() && (!m.vmi.deleted.IsZero() || m.vmi.uid == m.stopping || m.vm.strategy == halted)
+	return m.live() && (!m.vmi.deleted.IsZero() || m.vmi.uid == m.stopping || m.vm.strategy == halted && !m.ahead())
+}
+
+// birth is an instance and, if it was new when it was first seen and newer than the VM, the version of the VM that
+// was known then.
+type birth struct {
+	uid string
+	vm  uint64
+}
+
+// ahead reports whether the instance was made for a later state of the VM than is known: no Halted machine gets a
+// new one, so the VM was started meanwhile, and its watch lags behind that of the instances.
+func (m *machine) ahead() bool {
+	return m.vmi != nil && m.born.vm != 0 && m.born == birth{m.vmi.uid, m.vm.version}
 }
 
 // wanted reports whether KubeVirt will make an instance when there is none or the present one has ended

@@ -297,3 +297,30 @@ func TestAnUnservedStartRequestStartsNothing(t *testing.T) {
 	state, _ = powerOf(m, time.Time{})
 	require.Equal(t, redfish.PowerPoweringOn, state)
 }
+
+// An instance that is seen before the start that made it belongs to a machine that is starting, not to one that
+// shuts down; once the VM's own watch says Halted again, it shuts down.
+func TestAnInstanceSeenBeforeItsStartIsStarting(t *testing.T) {
+	k := key{"ns", "vm"}
+	s := newStore(auth.NewExposure([]auth.Chassis{{Name: "c", Namespace: "ns"}}))
+	halt := func(version uint64) *vmRecord {
+		return &vmRecord{identity: identity{key: k, uid: "vm-uid", version: version}, strategy: halted}
+	}
+	state := func() redfish.PowerState {
+		power, _ := powerOf(s.get(k), time.Time{})
+		return power
+	}
+	s.setVM(k, halt(10))
+	s.setVMI(k, &vmiRecord{identity: identity{key: k, uid: "u", version: 12}, phase: "Pending"})
+	require.Equal(t, redfish.PowerPoweringOn, state())
+	started := halt(11)
+	started.strategy = always
+	s.setVM(k, started)
+	require.Equal(t, redfish.PowerPoweringOn, state())
+	s.setVM(k, halt(13))
+	require.Equal(t, redfish.PowerPoweringOff, state())
+
+	s.setVMI(k, nil)
+	s.setVMI(k, &vmiRecord{identity: identity{key: k, uid: "older", version: 12}, phase: "Running"})
+	require.Equal(t, redfish.PowerPoweringOff, state(), "an instance that is older than the Halted VM is on its way down")
+}

@@ -127,6 +127,7 @@ const (
 
 // Phases of a VirtualMachineInstance.
 const (
+	phasePending   = "Pending"
 	phaseRunning   = "Running"
 	phaseSucceeded = "Succeeded"
 	phaseFailed    = "Failed"

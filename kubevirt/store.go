@@ -143,8 +143,14 @@ func (s *store) update(k key, change func(*machine)) {
 // remember keeps what later states no longer tell.
 func (m *machine) remember() {
 	if m.vmi == nil {
-		m.stopping, m.wasReady = "", ""
+		m.stopping, m.wasReady, m.born = "", "", birth{}
 		return
+	}
+	if m.vmi.uid != m.born.uid {
+		m.born = birth{uid: m.vmi.uid}
+		if fresh := m.vmi.phase == "" || m.vmi.phase == phasePending; fresh && m.vm != nil && m.vmi.version > m.vm.version {
+			m.born.vm = m.vm.version
+		}
 	}
 	switch {
 	case m.vm == nil:
