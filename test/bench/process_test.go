@@ -10,8 +10,10 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -87,23 +89,15 @@ func (p *process) hear(b *testing.B, into any) {
 	require.NoError(b, json.Unmarshal(line, into))
 }
 
-// tick is the unit of times in /proc: 10 ms, since Linux shows them in 1/100 s on all its platforms.
-const tick = time.Second / 100
-
-// cpu is the time that the process has spent on processors so far, in steps of a tick.
+// cpu is the time that the process has spent on processors so far. The clock of another process is exact, while
+// /proc/PID/stat counts in steps of 10 ms.
 func (p *process) cpu(b *testing.B) time.Duration {
 	b.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
-	require.NoError(b, err)
-	// After the name in parentheses: state is field 3, utime and stime are 14 and 15 (proc_pid_stat(5)).
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	var ticks time.Duration
-	for _, field := range fields[11:13] {
-		n, err := strconv.Atoi(field)
-		require.NoError(b, err)
-		ticks += time.Duration(n)
-	}
-	return ticks * tick
+	const scheduled = 2 // CPUCLOCK_SCHED: see clock_getcpuclockid(3)
+	var spent syscall.Timespec
+	_, _, failed := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(^p.pid<<3|scheduled), uintptr(unsafe.Pointer(&spent)), 0)
+	require.Zero(b, failed)
+	return time.Duration(spent.Nano())
 }
 
 // memory is a size from /proc/PID/status in bytes: VmHWM is the largest resident size so far.

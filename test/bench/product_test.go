@@ -81,15 +81,19 @@ func freeAddress(b *testing.B) string {
 	return listener.Addr().String()
 }
 
-// startTimeout bounds a start on a busy machine.
-const startTimeout = 2 * time.Minute
+const (
+	// startTimeout bounds a start on a busy machine.
+	startTimeout = 2 * time.Minute
+	// pollInterval is how exactly a start is timed.
+	pollInterval = 5 * time.Millisecond
+)
 
 // waitReady waits until the program has read all machines.
 func (p *product) waitReady(b *testing.B) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), startTimeout)
 	defer cancel()
-	ask := time.NewTicker(tick / 2)
+	ask := time.NewTicker(pollInterval)
 	defer ask.Stop()
 	for range ask.C {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.metrics+"/readyz", nil)
