@@ -35,6 +35,8 @@ type Lab struct {
 	kube    kubernetes.Interface
 	virt    kubevirtclient.Interface
 	dynamic dynamic.Interface
+	// own is true of a lab that ends with the tests, so that nothing in it has to be cleared away.
+	own bool
 }
 
 // lab is the one that the tests of this process share; nil without.
@@ -51,14 +53,15 @@ const (
 
 // RunWithLab runs the tests of a process. When the environment asks for it, they have a lab meanwhile.
 func RunWithLab(m *testing.M) int {
-	kubeconfig := os.Getenv(labKubeconfigVariable)
-	stop := func() error { return nil }
+	kubeconfig, own := os.Getenv(labKubeconfigVariable), false
+	stop := func(bool) error { return nil }
 	var err error
 	if kubeconfig == "" && os.Getenv(labVariable) != "" {
+		own = true
 		kubeconfig, stop, err = startLab()
 	}
 	if err == nil && kubeconfig != "" {
-		lab, err = connect(context.Background(), kubeconfig) // there is no test yet
+		lab, err = connect(context.Background(), kubeconfig, own) // there is no test yet
 	}
 	code := 1
 	if err == nil {
@@ -66,24 +69,29 @@ func RunWithLab(m *testing.M) int {
 	} else {
 		fmt.Fprintln(os.Stderr, "starting the lab:", err)
 	}
-	if err := stop(); err != nil {
+	if err := stop(code == 0); err != nil {
 		fmt.Fprintln(os.Stderr, "stopping the lab:", err)
 		return 1
 	}
 	return code
 }
 
-// startLab starts a lab in a folder of its own and returns how to stop it, also when it has failed.
-func startLab() (kubeconfig string, stop func() error, err error) {
+// startLab starts a lab in a folder of its own and returns how to stop it, also when it has failed; all being
+// well its logs go too.
+func startLab() (kubeconfig string, stop func(well bool) error, err error) {
 	state, err := os.MkdirTemp("", "kubevirt-redfish-lab-")
 	if err != nil {
-		return "", func() error { return nil }, fmt.Errorf("a folder for the lab: %w", err)
+		return "", func(bool) error { return nil }, fmt.Errorf("a folder for the lab: %w", err)
 	}
-	stop = func() error {
+	stop = func(well bool) error {
 		if _, err := labCommand("down", "--state", state, "--clean"); err != nil {
 			return err
 		}
-		return os.RemoveAll(state) //nolint:wrapcheck // says what it is about
+		if well {
+			return os.RemoveAll(state) //nolint:wrapcheck // says what it is about
+		}
+		fmt.Fprintln(os.Stderr, "the lab's logs are in", state)
+		return nil
 	}
 	kubeconfig, err = labCommand("up", "--state", state, "--nodes", labNodes)
 	return kubeconfig, stop, err
@@ -102,13 +110,13 @@ func labCommand(args ...string) (string, error) {
 }
 
 // connect makes the clients, as the administrator, and what all tests share.
-func connect(ctx context.Context, kubeconfig string) (*Lab, error) {
+func connect(ctx context.Context, kubeconfig string, own bool) (*Lab, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
-	l := &Lab{admin: config}
+	l := &Lab{admin: config, own: own}
 	if l.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}

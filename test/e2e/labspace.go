@@ -70,7 +70,9 @@ func NewSpace(t *testing.T, rights Rights) *Space {
 	require.NoError(t, err)
 	s := &Space{Lab: lab, Name: made.Name, rights: rights}
 	t.Cleanup(func() {
-		require.NoError(t, namespaces.Delete(context.WithoutCancel(t.Context()), s.Name, metav1.DeleteOptions{}))
+		if !s.own {
+			require.NoError(t, namespaces.Delete(context.WithoutCancel(t.Context()), s.Name, metav1.DeleteOptions{}))
+		}
 	})
 	s.install(t)
 	s.Account = s.login(t)
