@@ -63,7 +63,7 @@ verify: ## what must not change by building: formatting, module files
 fuzz: ## each fuzz target for FUZZTIME
 	@for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
 		for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$target/*_test.go | awk '{print $$2}'); do \
-			echo "$$target $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$target || exit 1; \
+			echo "$$target $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzzminimizetime 20x -fuzztime $(FUZZTIME) $$target || exit 1; \
 		done; \
 	done
 

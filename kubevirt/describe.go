@@ -24,7 +24,7 @@ func (h *handle) describe() *redfish.System {
 		Manufacturer: "KubeVirt", Model: "None", Power: power, Status: status, Resets: resets(m),
 		Firmware:   firmwareOf(m, hw),
 		Boot:       bootOf(hw),
-		Interfaces: interfacesOf(m, hw), Disks: h.disks(hw), Created: m.vm.created,
+		Interfaces: interfacesOf(m, hw), Disks: h.disks(hw),
 		KubeVirt: platformOf(m),
 	}
 	if s.SerialNumber == "" {

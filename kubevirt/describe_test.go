@@ -49,7 +49,7 @@ func TestMachineThatIsOff(t *testing.T) {
 	s := described(m, nil)
 	want := &redfish.System{
 		ID: "cp1.node-0", UUID: "aaaaaaaa-0000-4000-8000-00000000000a", SerialNumber: "SN-1", AssetTag: "RACK-7", SKU: "CP-1",
-		Manufacturer: "KubeVirt", Model: "None", Power: redfish.PowerOff, Resets: allResets, Created: noon.Add(-time.Hour),
+		Manufacturer: "KubeVirt", Model: "None", Power: redfish.PowerOff, Resets: allResets,
 		Status:     redfish.Status{State: redfish.StateEnabled, Health: redfish.HealthOK},
 		Firmware:   redfish.Firmware{UEFI: true, SecureBoot: true, Version: "edk2"},
 		Processors: redfish.Processors{Sockets: 2, CoresPerSocket: 4, ThreadsPerCore: 1, Architecture: "amd64", Model: "EPYC"},

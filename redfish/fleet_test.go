@@ -3,7 +3,6 @@ package redfish_test
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
 	"github.com/kubevirt-redfish/kubevirt-redfish/redfish"
@@ -39,7 +38,7 @@ func (m *machine) Reset(ctx context.Context, how redfish.ResetType) (redfish.Tas
 }
 
 func (f *fleet) sees(who auth.Principal, m *machine) bool {
-	return slices.ContainsFunc(m.ChassisNames, func(name string) bool { return who.Grants.Has(auth.ChassisName(name)) })
+	return who.Grants.Has(auth.ChassisName(m.KubeVirt.Namespace)) // the fleet has a chassis for each namespace
 }
 
 func (f *fleet) Machine(who auth.Principal, id redfish.SystemID) (redfish.Machine, error) {
@@ -73,7 +72,7 @@ func (f *fleet) Resolve(who auth.Principal, in auth.ChassisName, name string) (r
 		return "", cmp.Or(f.err, redfish.ErrNotFound)
 	}
 	for _, m := range f.machines {
-		if m.KubeVirt.Name == name && slices.Contains(m.ChassisNames, string(in)) {
+		if m.KubeVirt.Name == name && m.KubeVirt.Namespace == string(in) {
 			return m.ID(), nil
 		}
 	}
@@ -84,7 +83,7 @@ func (f *fleet) Chassis(who auth.Principal) ([]redfish.Chassis, error) {
 	var granted []redfish.Chassis
 	for _, c := range f.chassis {
 		if who.Grants.Has(c.Name) {
-			inside := f.listing(func(m *machine) bool { return slices.Contains(m.ChassisNames, string(c.Name)) })
+			inside := f.listing(func(m *machine) bool { return m.KubeVirt.Namespace == string(c.Name) })
 			granted = append(granted, redfish.Chassis{Name: c.Name, Description: c.Description, Machines: inside})
 		}
 	}

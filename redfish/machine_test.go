@@ -29,7 +29,7 @@ func anyMachine(namespace, name string) *machine {
 		MemoryMiB:  16384,
 		Interfaces: []redfish.NetworkInterface{{ID: "default", MAC: "02:00:00:00:00:01", Connected: true, Addresses: []string{"10.0.0.5", "fd00::5"}}},
 		Disks:      []redfish.Disk{{ID: "root", Bus: redfish.BusVirtio, CapacityBytes: 120 << 30, SerialNumber: "D1", BootOrder: 1, Source: "persistentVolumeClaim root"}},
-		Created:    then, LastReset: then.Add(time.Hour), ChassisNames: []string{namespace},
+		LastReset:  then.Add(time.Hour),
 		KubeVirt: redfish.KubeVirt{
 			Namespace: namespace, Name: name, RunStrategy: "Always", PrintableStatus: "Running", Node: "host-1", InstanceUID: "i-1",
 			Phase: "Running", GuestAgent: true, GuestOS: "Fedora", Instancetype: "u1.large", Preference: "fedora",
@@ -43,8 +43,8 @@ func bare(namespace, name string) *machine {
 	m := anyMachine(namespace, name)
 	m.System = redfish.System{
 		ID: m.ID(), SerialNumber: m.SerialNumber, Power: redfish.PowerOff, Status: m.Status, Resets: m.Resets,
-		Boot:         redfish.Boot{Enabled: redfish.BootDisabled, Target: redfish.BootNone, Targets: []redfish.BootSource{redfish.BootNone, redfish.BootCd}},
-		ChassisNames: m.ChassisNames, KubeVirt: redfish.KubeVirt{Namespace: namespace, Name: name},
+		Boot:     redfish.Boot{Enabled: redfish.BootDisabled, Target: redfish.BootNone, Targets: []redfish.BootSource{redfish.BootNone, redfish.BootCd}},
+		KubeVirt: redfish.KubeVirt{Namespace: namespace, Name: name},
 	}
 	return m
 }

@@ -10,9 +10,7 @@ const (
 	StateEnabled            State = "Enabled"
 	StateDisabled           State = "Disabled"
 	StateStarting           State = "Starting"
-	StateStandbyOffline     State = "StandbyOffline"
 	StateUnavailableOffline State = "UnavailableOffline"
-	StateAbsent             State = "Absent"
 )
 
 // Health is Resource.Health; it is also the severity of a [Condition].

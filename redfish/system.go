@@ -22,9 +22,7 @@ type System struct {
 	MemoryMiB    int64              // 0 when unknown
 	Interfaces   []NetworkInterface // in the order of the machine's definition
 	Disks        []Disk             // likewise, without CD-ROMs
-	Created      time.Time
-	LastReset    time.Time // when the running instance started; zero when off
-	ChassisNames []string  // the configured chassis that contain it, in configured order
+	LastReset    time.Time          // when the running instance started; zero when off
 	Tasks        []Task
 	KubeVirt     KubeVirt
 }

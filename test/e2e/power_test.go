@@ -192,12 +192,12 @@ func TestACrashLoopingMachineIsShownAsSuch(t *testing.T) {
 
 // What a client reads after its write shows the write, although the watches lag.
 func TestReadsShowWritesDespiteLaggingWatches(t *testing.T) {
-	p, cluster := Odd(t)
-	p.WaitPower(t, Admin, "cp1.node-0", "On")
-	cluster.Faults().Add(sim.Rule{Verb: "watch", WatchLag: 300 * time.Millisecond})
 	if testing.Short() {
 		t.Skip("100 rounds against a lagging watch take a minute")
 	}
+	p, cluster := Odd(t)
+	p.WaitPower(t, Admin, "cp1.node-0", "On")
+	cluster.Faults().Add(sim.Rule{Verb: "watch", WatchLag: 300 * time.Millisecond})
 	const id = "cp1.node-1"
 	order := map[string]int{"Off": 0, "PoweringOn": 1, "On": 2, "PoweringOff": 3}
 	for range 50 {
