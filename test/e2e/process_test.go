@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"os"
@@ -176,6 +177,29 @@ func TestNothingAcceptedIsLostWhenTheProcessIsKilled(t *testing.T) {
 		return strings.Contains(text, `"PowerState":"On"`)
 	}, 20*time.Second, 20*time.Millisecond)
 	require.NotEqual(t, before, vmiUID(t, client, "cp2", "stubborn"))
+}
+
+// A client that does not get on with its request holds the end up for a bounded time and makes no failure of it.
+func TestTerminationCutsOffAStuckClient(t *testing.T) {
+	t.Parallel()
+	_, kubeconfig := cluster(t)
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	write(t, path, document("password-A"))
+	p, e := Serving(t, nil, "--config", path, "--kubeconfig", kubeconfig)
+	connection, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(t.Context(), "tcp", strings.TrimPrefix(e.URL, "https://")) //nolint:gosec // as most clients
+	require.NoError(t, err)
+	defer func() { _ = connection.Close() }()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.URL+"/redfish/v1/Systems/cp1.node-1/Actions/ComputerSystem.Reset", nil)
+	require.NoError(t, err)
+	r.SetBasicAuth("operator1", "password-A")
+	_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: bmc\r\nAuthorization: %s\r\nContent-Length: 50\r\n\r\n{", r.URL.Path, r.Header.Get("Authorization"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, text := e.get(t, e.Metrics+"/metrics", "", "")
+		return strings.Contains(text, "kubevirt_redfish_http_requests_running 1")
+	}, 5*time.Second, 10*time.Millisecond)
+	require.Equal(t, 0, p.Terminate(t))
+	require.Contains(t, p.Log.String(), "cut off")
 }
 
 // The simulation greets with all that a newcomer needs, and its certificate stays over restarts.

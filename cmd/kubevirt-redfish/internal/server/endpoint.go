@@ -121,7 +121,18 @@ func (ends *endpoints) serve(ctx context.Context, logger *slog.Logger) error {
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	err = errors.Join(err, ends.redfish.server.Shutdown(drain), ends.metrics.server.Shutdown(drain))
+	err = errors.Join(err, ends.redfish.shutdown(drain, logger), ends.metrics.shutdown(drain, logger))
 	running.Wait()
 	return err
+}
+
+// shutdown finishes the running requests, and cuts off those that have not ended with ctx: a client that does
+// not get on is no failure of the service.
+func (e *endpoint) shutdown(ctx context.Context, logger *slog.Logger) error {
+	err := e.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		logger.Warn("requests that do not end are cut off", "address", e.address())
+		err = e.server.Close()
+	}
+	return err //nolint:wrapcheck // of a listener that is ours
 }
