@@ -71,12 +71,12 @@ func runningState(m *machine) (redfish.PowerState, redfish.Status) {
 // startingStatus is the status of a machine whose instance is not Running yet.
 func startingStatus(m *machine, now time.Time) redfish.Status {
 	s := redfish.Status{State: redfish.StateStarting, Health: redfish.HealthOK}
-	if since, reason := m.unschedulable(); !since.IsZero() {
+	if since, reason := m.unschedulable(); !since.IsZero() { // no host, or a claim that does not exist
 		s.Health = redfish.HealthWarning
 		if now.Sub(since) >= unschedulableSoon {
 			s.Health = redfish.HealthCritical
 		}
-		s.Conditions = []redfish.Condition{because(s.Health, sentence("No host can take the machine", reason), since)}
+		s.Conditions = []redfish.Condition{because(s.Health, sentence("The machine cannot be scheduled", reason), since)}
 		return s
 	}
 	if trouble := troubleOf(m.vm); trouble != "" {
@@ -107,7 +107,7 @@ func retryingStatus(m *machine) redfish.Status {
 // troubles are the printable statuses that say why a start does not get on.
 var troubles = map[string]string{
 	"CrashLoopBackOff":   "The machine ends again and again while it starts.",
-	"ErrorUnschedulable": "No host can take the machine.",
+	"ErrorUnschedulable": "The machine cannot be scheduled.",
 	"ErrImagePull":       "An image of the machine cannot be pulled.",
 	"ImagePullBackOff":   "An image of the machine cannot be pulled.",
 	"ErrorPvcNotFound":   "A PersistentVolumeClaim of the machine does not exist.",
