@@ -99,8 +99,8 @@ var stateCases = map[string]stateCase{
 	}},
 	"row-6-probe-has-not-passed-yet": {machine: machine{strategy: on, change: withProbe, knobs: map[string]string{knobAgent: "false"}}, want: "On Enabled OK", bring: nothing},
 	"row-6-running":                  {machine: machine{strategy: on}, want: "On Enabled OK", bring: nothing},
-	"row-7-no-host":                  {machine: machine{strategy: on, change: nowhere}, want: "PoweringOn Starting Warning", message: "No host can take the machine: 0/", bring: nothing},
-	"row-7-no-claim":                 {machine: machine{strategy: on, change: fromMissingClaim}, want: "PoweringOn Starting Warning", message: "PersistentVolumeClaim of the machine does not exist", bring: nothing},
+	"row-7-no-host":                  {machine: machine{strategy: on, change: nowhere}, want: "PoweringOn Starting Warning", message: "The machine cannot be scheduled: 0/", bring: nothing},
+	"row-7-no-claim":                 {machine: machine{strategy: on, change: fromMissingClaim}, want: "PoweringOn Starting Warning", message: "missing does not exist", bring: nothing},
 	"row-8-crash-loop":               {machine: machine{strategy: on, knobs: map[string]string{knobStartFail: "true"}}, want: "PoweringOn Starting Warning", message: "The start failed", bring: nothing},
 	"row-9-guest-powered-off": {machine: machine{strategy: justOne}, want: "Off Enabled OK", bring: func(t *testing.T, s *Space, _ *Product, name string) {
 		s.runs(t, name)
