@@ -81,10 +81,13 @@ func (c *call) serve() error {
 func (c *call) unknownURI() error {
 	path := c.r.URL.Path
 	if at := strings.Index(path, "/Actions/"); at > 0 && c.r.Method == http.MethodPost {
-		return &Error{Status: http.StatusNotFound, Message: MsgActionNotSupported, Args: []string{path[at+len("/Actions/"):]}}
+		return &Error{Status: http.StatusNotFound, Message: MsgActionNotSupported, Args: []string{shorten(path[at+len("/Actions/"):], longestValue)}}
 	}
 	return ErrNotFound
 }
+
+// path is the request's path as it is shown.
+func (c *call) path() string { return shorten(c.r.URL.Path, longestPath) }
 
 // fail answers with the error body that belongs to err.
 func (c *call) fail(err error) {
@@ -93,9 +96,9 @@ func (c *call) fail(err error) {
 		c.service.Logger.Warn("request failed after its answer began", "request", c.id[0], "err", err)
 		return
 	}
-	told := asError(c.r.URL.Path, err)
+	told := asError(c.path(), err)
 	if told.Status >= http.StatusInternalServerError && told.Err != nil {
-		c.service.Logger.Error("request failed", "request", c.id[0], "path", c.r.URL.Path, "user", c.who.User, "err", err)
+		c.service.Logger.Error("request failed", "request", c.id[0], "path", c.path(), "user", c.who.User, "err", err)
 	}
 	header := c.Header()
 	switch told.Status {
@@ -143,7 +146,7 @@ func (c *call) recover() {
 		panic(reason)
 	}
 	c.service.metrics.panics.Inc()
-	c.service.Logger.Error("panic", "request", c.id[0], "path", c.r.URL.Path, "err", fmt.Sprint(reason), "stack", string(debug.Stack()))
+	c.service.Logger.Error("panic", "request", c.id[0], "path", c.path(), "err", fmt.Sprint(reason), "stack", string(debug.Stack()))
 	if c.status == 0 {
 		c.fail(&Error{Status: http.StatusInternalServerError, Message: MsgInternalError})
 	}
@@ -158,7 +161,7 @@ func (c *call) record() {
 	from, _, _ := net.SplitHostPort(c.r.RemoteAddr)
 	access := slog.NewRecord(c.began.Add(took), slog.LevelInfo, "request", 0) // a Logger would look up the line of its caller
 	access.AddAttrs(
-		slog.String("request", c.id[0]), slog.String("method", c.r.Method), slog.String("path", c.r.URL.Path),
+		slog.String("request", c.id[0]), slog.String("method", shorten(c.r.Method, longestValue)), slog.String("path", c.path()),
 		slog.String("system", string(c.system)), slog.String("user", string(c.who.User)), slog.String("from", from),
 		slog.Int("status", c.status), slog.Int("bytes", c.bytes), slog.Duration("took", took))
 	if handler := log.Handler(); handler.Enabled(ctx, access.Level) {

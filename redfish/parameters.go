@@ -28,7 +28,7 @@ func (c *call) parameters(action string, known ...string) (parameters, error) {
 	}
 	for name := range values {
 		if !slices.Contains(known, name) && !strings.Contains(name, "@") {
-			return parameters{}, &Error{Status: http.StatusBadRequest, Message: MsgActionParameterUnknown, Args: []string{action, shorten(name)}}
+			return parameters{}, &Error{Status: http.StatusBadRequest, Message: MsgActionParameterUnknown, Args: []string{action, shorten(name, longestValue)}}
 		}
 	}
 	return parameters{action: action, values: values}, nil
@@ -42,14 +42,20 @@ func (p parameters) required(name string) (string, error) {
 	}
 	var value *string
 	if err := json.Unmarshal(raw, &value); err != nil || value == nil {
-		return "", &Error{Status: http.StatusBadRequest, Message: MsgActionParameterValueTypeError, Args: []string{shorten(string(raw)), name, p.action}, Err: err}
+		return "", &Error{Status: http.StatusBadRequest, Message: MsgActionParameterValueTypeError, Args: []string{shorten(string(raw), longestValue), name, p.action}, Err: err}
 	}
 	return *value, nil
 }
 
-// shorten keeps a client's value from filling an error body.
-func shorten(text string) string {
-	const longest = 64
+const (
+	// longestValue of a client is shown in full, in bytes.
+	longestValue = 64
+	// longestPath likewise: every URI of the service is shorter.
+	longestPath = 1024
+)
+
+// shorten keeps what a client sends from filling an error body or the log.
+func shorten(text string, longest int) string {
 	if len(text) <= longest {
 		return text
 	}

@@ -66,6 +66,10 @@ func readRecords() map[string]recordCase {
 			request(http.MethodHead, node0+"/?token=hunter2", "reader", ""), nil,
 			[]record{access("HEAD", node0, "", "reader", 404)},
 		},
+		"a stranger with a long request": {
+			request(strings.Repeat("M", 9999), "/"+strings.Repeat("x", 9999), "", ""), nil,
+			[]record{access(strings.Repeat("M", 64)+"…", "/"+strings.Repeat("x", 1023)+"…", "", "", 401)},
+		},
 		"a read of a visible machine": {
 			request(http.MethodHead, node0, "operator", ""), nil,
 			[]record{access("HEAD", node0, "cp1.node-0", "operator", 200)},

@@ -26,7 +26,7 @@ func reset(c *call) error {
 	}
 	how := ResetType(asked)
 	if !slices.Contains(m.Describe().Resets, how) {
-		return &Error{Status: http.StatusBadRequest, Message: MsgActionParameterValueNotInList, Args: []string{shorten(asked), "ResetType", resetAction}}
+		return &Error{Status: http.StatusBadRequest, Message: MsgActionParameterValueNotInList, Args: []string{shorten(asked, longestValue), "ResetType", resetAction}}
 	}
 	c.changes = append(c.changes, slog.String("reset", asked))
 	task, err := m.Reset(c.r.Context(), how)

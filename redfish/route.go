@@ -166,7 +166,7 @@ func checkQuery(query string) error {
 		name, _, _ := strings.Cut(parameter, "=")
 		name = strings.Replace(name, "%24", "$", 1)
 		if strings.HasPrefix(name, "$") && name != "$expand" {
-			return &Error{Status: http.StatusNotImplemented, Message: MsgQueryParameterUnsupported, Args: []string{name}}
+			return &Error{Status: http.StatusNotImplemented, Message: MsgQueryParameterUnsupported, Args: []string{shorten(name, longestValue)}}
 		}
 	}
 	return nil
