@@ -4,16 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -32,6 +26,7 @@ func TestMain(m *testing.M) {
 	if !isChild {
 		code := m.Run()
 		printTable(os.Stdout)
+		_ = os.RemoveAll(buildFolder) // nothing is lost by what stays
 		os.Exit(code)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -87,27 +82,4 @@ func (p *process) hear(b *testing.B, into any) {
 	line, err := p.told.ReadBytes('\n')
 	require.NoError(b, err, "the process ended early")
 	require.NoError(b, json.Unmarshal(line, into))
-}
-
-// cpu is the time that the process has spent on processors so far. The clock of another process is exact, while
-// /proc/PID/stat counts in steps of 10 ms.
-func (p *process) cpu(b *testing.B) time.Duration {
-	b.Helper()
-	const scheduled = 2 // CPUCLOCK_SCHED: see clock_getcpuclockid(3)
-	var spent syscall.Timespec
-	_, _, failed := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(^p.pid<<3|scheduled), uintptr(unsafe.Pointer(&spent)), 0)
-	require.Zero(b, failed)
-	return time.Duration(spent.Nano())
-}
-
-// memory is a size from /proc/PID/status in bytes: VmHWM is the largest resident size so far.
-func (p *process) memory(b *testing.B, name string) int {
-	b.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-	require.NoError(b, err)
-	_, rest, found := strings.Cut(string(text), name+":")
-	require.True(b, found, name)
-	kib, err := strconv.Atoi(strings.Fields(rest)[0])
-	require.NoError(b, err)
-	return kib << 10
 }

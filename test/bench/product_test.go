@@ -39,13 +39,15 @@ type product struct {
 	client           *http.Client
 }
 
+// buildFolder is where the program was built; empty when it was not.
+var buildFolder string
+
 // binary builds the program once, with the flags of the Makefile.
-var binary = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "kubevirt-redfish-bench")
-	if err != nil {
+var binary = sync.OnceValues(func() (path string, err error) {
+	if buildFolder, err = os.MkdirTemp("", "kubevirt-redfish-bench"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "kubevirt-redfish")
+	path = filepath.Join(buildFolder, "kubevirt-redfish")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "../../cmd/kubevirt-redfish")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := build.CombinedOutput(); err != nil {

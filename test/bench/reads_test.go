@@ -41,7 +41,7 @@ func BenchmarkReads(b *testing.B) {
 			bodies["/"+c.user+c.path] = body
 		}
 		bare, address := startBare(b, pair, bodies)
-		cost := map[string]float64{}
+		cost := map[string]costs{}
 		for _, name := range []string{"system", "all", "few"} {
 			b.Run(fmt.Sprintf("%s/machines=%d", name, count), func(b *testing.B) {
 				c := cases[name]
@@ -49,8 +49,9 @@ func BenchmarkReads(b *testing.B) {
 				cost[name] = compare(b, what, c,
 					&server{p.process, connect(b, p.address), get(c.path, c.user)},
 					&server{bare, connect(b, address), get("/"+c.user+c.path, c.user)})
-				if name == "few" && cost["all"] > 0 {
-					note(what+": of the cost of the collection of all", "%.3f", cost["few"]/cost["all"])
+				if name == "few" && cost["all"].bare > 0 {
+					few, all := cost["few"], cost["all"]
+					note(what+": of the cost of all, and on the bare server", "%.3f and %.3f", few.product/all.product, few.bare/all.bare)
 				}
 			})
 		}
@@ -79,8 +80,11 @@ func (s *server) measure(b *testing.B, requests int) round {
 	return round{s.process.cpu(b) - before, wall, size}
 }
 
-// compare asks the two servers in turns and returns the product's CPU time per request in microseconds.
-func compare(b *testing.B, what string, c readCase, product, bare *server) float64 {
+// costs are the CPU times of a request in microseconds.
+type costs struct{ product, bare float64 }
+
+// compare asks the two servers in turns.
+func compare(b *testing.B, what string, c readCase, product, bare *server) costs {
 	b.Helper()
 	for _, s := range []*server{product, bare} {
 		s.measure(b, c.requests)
@@ -104,7 +108,7 @@ func compare(b *testing.B, what string, c readCase, product, bare *server) float
 	atMost(b, what+": CPU per request, of a bare server's", median(cpu), c.limit)
 	note(what+": the same in µs, both", "%.1f and %.1f", median(absolute), median(reference))
 	note(what+": requests per second, of a bare server's", "%.2f", median(speed))
-	return median(absolute)
+	return costs{median(absolute), median(reference)}
 }
 
 func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
