@@ -120,13 +120,16 @@ func (b *Backend) Machine(who auth.Principal, id redfish.SystemID) (redfish.Mach
 	if f.machine == nil {
 		return nil, b.missing(who)
 	}
+	if !f.known {
+		return nil, redfish.ErrNotReady
+	}
 	return &handle{found: f, backend: b, now: b.Now()}, nil
 }
 
 // missing is why the caller sees nothing: there is nothing, or it has not been read yet.
 func (b *Backend) missing(who auth.Principal) error {
 	for _, c := range b.store.granted(who) {
-		if !b.cache.has(c.Namespace) {
+		if !b.store.knows(c.Namespace) {
 			return redfish.ErrNotReady
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +32,8 @@ type cache struct {
 type watched struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	synced  map[string]bool // paths that have been read once
+	synced  map[string]bool // paths that have been read once, or that may not be read
+	blind   bool            // the instances may not be read
 }
 
 // machineKinds is how many of a namespace's watches must have been read before its machines are known.
@@ -116,6 +118,7 @@ func (c *cache) forget(namespace string) {
 	for _, k := range s.claimsOf(namespace) {
 		s.setClaim(k, nil)
 	}
+	s.setKnown(namespace, false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.watched, namespace)
@@ -131,42 +134,48 @@ func (c *cache) start(ctx context.Context, namespace string, running *sync.WaitG
 	hasVM := func(m *machine) bool { return m.vm != nil }
 	hasVMI := func(m *machine) bool { return m.vmi != nil }
 	watchKind[wireVM](ctx, c, virt, running, vmPath(namespace), &table[*vmRecord]{
-		set: s.setVM, present: func() []key { return s.keys(namespace, hasVM) }, read: c.synced(namespace, vmPath(namespace)),
+		set: s.setVM, present: func() []key { return s.keys(namespace, hasVM) },
+		read:   func() { c.synced(namespace, vmPath(namespace), false) },
+		denied: func() { c.synced(namespace, vmPath(namespace), false) }, // then there is nothing to show
 	})
 	watchKind[wireVMI](ctx, c, virt, running, instances, &table[*vmiRecord]{
-		set: s.setVMI, present: func() []key { return s.keys(namespace, hasVMI) }, read: c.synced(namespace, instances),
+		set: s.setVMI, present: func() []key { return s.keys(namespace, hasVMI) },
+		read:   func() { c.synced(namespace, instances, false) },
+		denied: func() { c.synced(namespace, instances, true) }, // running machines would look as if they were off
 	})
 	watchKind[wirePVC](ctx, c, core, running, claims, &table[*claimRecord]{
-		set: s.setClaim, present: func() []key { return s.claimsOf(namespace) }, read: func() {},
+		set: s.setClaim, present: func() []key { return s.claimsOf(namespace) }, read: func() {}, denied: func() {},
 	})
 }
 
 // watchKind runs one reflector.
 func watchKind[W any, R record, P wire[W, R]](ctx context.Context, c *cache, client rest.Interface, running *sync.WaitGroup, path string, into *table[R]) {
-	from := &source[W, R, P]{client: client, path: path, pages: c.pages, contact: func(err error) { c.contact(path, err, into.read) }}
+	from := &source[W, R, P]{client: client, path: path, pages: c.pages, contact: func(err error) { c.contact(path, err, into.denied) }}
 	reflector := clientcache.NewReflectorWithOptions(from.listWatch(), runtime.Object(R(nil)), into, clientcache.ReflectorOptions{
 		Name: path, Backoff: &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second},
 	})
 	running.Go(func() { reflector.RunWithContext(ctx) })
 }
 
-// synced notes that a resource of a namespace has been read once.
-func (c *cache) synced(namespace, path string) func() {
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if w := c.watched[namespace]; w != nil {
-			w.synced[path] = true
-		}
-	}
-}
-
-// has reports whether the machines of the namespace are known.
-func (c *cache) has(namespace string) bool {
+// synced notes that a resource of a namespace has been read once, or that it may not be read. The machines of a
+// namespace are known once both their parts are: from then on they are served, and worked on.
+func (c *cache) synced(namespace, path string, blind bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	w := c.watched[namespace]
-	return w != nil && len(w.synced) == machineKinds
+	if w == nil {
+		c.mu.Unlock()
+		return
+	}
+	w.synced[path] = true
+	if strings.HasSuffix(path, "/virtualmachineinstances") {
+		w.blind = blind
+	}
+	known := len(w.synced) == machineKinds && !w.blind
+	c.mu.Unlock()
+	c.backend.store.setKnown(namespace, known)
+	if known {
+		c.backend.worker.review(namespace)
+	}
 }
 
 // ready reports whether all namespaces have been known at one time.
@@ -185,10 +194,10 @@ func (c *cache) ready() bool {
 }
 
 // contact notes whether the API server answers. A missing right is an answer: there is nothing to read.
-func (c *cache) contact(path string, err error, read func()) {
+func (c *cache) contact(path string, err error, denied func()) {
 	if err != nil && apierrors.IsForbidden(err) {
 		c.backend.rights.lacks(right("list and watch "+resourceIn(path)), namespaceIn(path))
-		read()
+		denied()
 		err = nil
 	}
 	lost := unanswered(err)
@@ -252,6 +261,7 @@ type table[R record] struct {
 	set     func(k key, object R) // nil when it is gone
 	present func() []key
 	read    func() // all is there
+	denied  func() // the service may not read it
 }
 
 func (t *table[R]) Add(object any) error    { return t.Update(object) }

@@ -30,6 +30,8 @@ type found struct {
 	lost  time.Time
 	// id is the machine's canonical id for the caller.
 	id redfish.SystemID
+	// known is false while its instance may not have been read.
+	known bool
 }
 
 // find is the machine that the id means to the caller; its machine is nil when there is none that the caller
@@ -39,13 +41,14 @@ func (s *store) find(who auth.Principal, id string, convention Convention) found
 	defer s.mu.RUnlock()
 	f := found{epoch: s.epoch, lost: s.lost, id: redfish.SystemID(id)}
 	if f.machine = s.byKey(who, id); f.machine != nil && convention == Enhanced {
+		f.known = s.known[f.namespace]
 		return f
 	}
 	if f.machine == nil {
 		f.machine = s.byName(who, id)
 	}
 	if f.machine != nil {
-		f.id = s.canonical(who, f.key, convention)
+		f.id, f.known = s.canonical(who, f.key, convention), s.known[f.namespace]
 	}
 	return f
 }

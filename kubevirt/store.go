@@ -16,7 +16,8 @@ type store struct {
 	machines map[key]*machine
 	claims   map[key]int64 // bytes of each PersistentVolumeClaim
 	exposure *auth.Exposure
-	members  []members // of each chassis of the exposure
+	members  []members       // of each chassis of the exposure
+	known    map[string]bool // namespaces whose machines have been read, both their parts
 	waiters  map[key][]chan struct{}
 	version  uint64
 	// epoch counts changes that concern many machines: of the exposure, of claims, of the connection.
@@ -31,7 +32,7 @@ type store struct {
 
 func newStore(exposure *auth.Exposure) *store {
 	s := &store{
-		machines: map[key]*machine{}, claims: map[key]int64{}, waiters: map[key][]chan struct{}{},
+		machines: map[key]*machine{}, claims: map[key]int64{}, known: map[string]bool{}, waiters: map[key][]chan struct{}{},
 		changed: func(key, *machine) {},
 	}
 	s.expose(exposure)
@@ -203,6 +204,21 @@ func (s *store) setClaim(k key, claim *claimRecord) {
 		s.claims[k] = bytes
 	}
 	s.epoch++
+}
+
+// setKnown says whether the machines of a namespace have been read.
+func (s *store) setKnown(namespace string, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[namespace] = known
+}
+
+// knows reports whether the machines of a namespace have been read. Before that a machine may lack its instance,
+// and nobody may conclude that it is off.
+func (s *store) knows(namespace string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.known[namespace]
 }
 
 // claimsOf are the claims of a namespace.

@@ -38,8 +38,15 @@ func newWorker(b *Backend) *worker {
 
 // noticed is told of every change of a machine.
 func (w *worker) noticed(k key, m *machine) {
-	if m.vm != nil && (m.hold.waiting() || m.needsExpansion()) {
+	if m != nil && m.vm != nil && (m.hold.waiting() || m.needsExpansion()) {
 		w.queue.Add(k)
+	}
+}
+
+// review takes up the machines of a namespace whose machines are known from now on.
+func (w *worker) review(namespace string) {
+	for _, k := range w.backend.store.keys(namespace, func(m *machine) bool { return m.vm != nil }) {
+		w.noticed(k, w.backend.store.get(k))
 	}
 }
 
@@ -72,8 +79,8 @@ func (w *worker) handle(ctx context.Context, k key) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	m := w.backend.store.get(k)
-	if m == nil || m.vm == nil {
-		w.queue.Forget(k)
+	if m == nil || m.vm == nil || !w.backend.store.knows(k.namespace) {
+		w.queue.Forget(k) // review brings those back that are not known yet
 		return
 	}
 	err := errors.Join(w.backend.finish(ctx, m), w.backend.expand(ctx, m))

@@ -33,9 +33,10 @@ type Product struct {
 	// Calls counts the requests to the cluster.
 	Calls atomic.Int64
 	// Log is everything that was logged.
-	Log  *Log
-	http *http.Client
-	stop func()
+	Log   *Log
+	http  *http.Client
+	users []auth.Account
+	stop  func()
 }
 
 // Config of a [Product].
@@ -51,7 +52,7 @@ type Config struct {
 // Start runs a product until the test ends.
 func Start(t testing.TB, c Config) *Product {
 	t.Helper()
-	p := &Product{Metrics: prometheus.NewRegistry(), Log: &Log{}}
+	p := &Product{Metrics: prometheus.NewRegistry(), Log: &Log{}, users: c.Users}
 	logger := slog.New(slog.NewJSONHandler(p.Log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	cluster := rest.CopyConfig(c.Cluster)
 	cluster.Wrap(p.count)

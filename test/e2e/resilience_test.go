@@ -120,3 +120,34 @@ func TestBeforeItIsReadyNothingIsAbsent(t *testing.T) {
 	require.Equal(t, http.StatusOK, p.Do(t, Admin, http.MethodGet, "/redfish/v1/", nil).Status, "the root is a probe")
 	require.False(t, p.Backend.Ready())
 }
+
+// A machine is neither shown nor worked on before its instance has been read too: it would look as if it were off.
+func TestAMachineIsKnownOnlyWithItsInstance(t *testing.T) {
+	p, cluster := Odd(t)
+	client := virtOf(t, cluster)
+	p.WaitPower(t, Admin, "cp2.stubborn", "On")
+	require.Equal(t, http.StatusNoContent, p.Reset(t, Admin, "cp2.stubborn", "GracefulShutdown").Status)
+	require.Equal(t, http.StatusAccepted, p.Reset(t, Admin, "cp2.stubborn", "On").Status)
+	p.Stop()
+	before := vmOf(t, client, "cp2", "stubborn")
+
+	for name, rule := range map[string]sim.Rule{
+		"the instances come late":         {Verb: "list", Resource: "virtualmachineinstances", Latency: time.Second},
+		"the instances may not be listed": {Verb: "list", Resource: "virtualmachineinstances", Deny: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			remove := cluster.Faults().Add(rule)
+			defer remove()
+			second := Start(t, Config{Cluster: cluster.RESTConfig(), Chassis: Chassis(), Unready: true, Users: p.users})
+			second.Quiet(t)
+			require.Equal(t, http.StatusServiceUnavailable, second.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems/cp2.stubborn", nil).Status)
+			require.Equal(t, before.Spec.RunStrategy, vmOf(t, client, "cp2", "stubborn").Spec.RunStrategy)
+			remove()
+			require.Eventually(t, func() bool {
+				answer := second.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems/cp2.stubborn", nil)
+				return answer.Status == http.StatusOK && answer.Body["PowerState"] == "PoweringOn"
+			}, 20*time.Second, 20*time.Millisecond)
+			require.Equal(t, before.Spec.RunStrategy, vmOf(t, client, "cp2", "stubborn").Spec.RunStrategy)
+		})
+	}
+}
