@@ -25,6 +25,7 @@ type cache struct {
 	wanted  []string
 	watched map[string]*watched
 	failing map[string]time.Time // path of each watch that fails, and since when
+	told    map[string]bool      // paths whose failure has been logged
 	wasUp   bool                 // every namespace had been read once
 }
 
@@ -45,7 +46,7 @@ const lostAfter = 5 * time.Second
 func newCache(b *Backend) *cache {
 	return &cache{
 		backend: b, changed: make(chan struct{}, 1), pages: make(chan struct{}, pagesAtOnce), wanted: b.Exposure.Namespaces(),
-		watched: map[string]*watched{}, failing: map[string]time.Time{},
+		watched: map[string]*watched{}, failing: map[string]time.Time{}, told: map[string]bool{},
 	}
 }
 
@@ -200,10 +201,13 @@ func (c *cache) contact(path string, err error, denied func()) {
 		denied()
 		err = nil
 	}
-	lost := unanswered(err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !lost {
+	if err != nil && !c.told[path] && !errors.Is(err, context.Canceled) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		c.backend.Logger.Warn("a watch on the cluster fails; it is tried again", "resource", resourceIn(path), "namespace", namespaceIn(path), "err", err)
+	}
+	c.told[path] = err != nil
+	if !unanswered(err) {
 		delete(c.failing, path)
 	} else if c.failing[path].IsZero() {
 		c.failing[path] = c.backend.Now()

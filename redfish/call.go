@@ -163,7 +163,7 @@ func (c *call) record() {
 	access.AddAttrs(
 		slog.String("request", c.id[0]), slog.String("method", shorten(c.r.Method, longestValue)), slog.String("path", c.path()),
 		slog.String("system", string(c.system)), slog.String("user", string(c.who.User)), slog.String("from", from),
-		slog.Int("status", c.status), slog.Int("bytes", c.bytes), slog.Duration("took", took))
+		slog.Int("status", c.status), slog.Int("bytes", c.bytes), slog.Float64("seconds", took.Seconds()))
 	if handler := log.Handler(); handler.Enabled(ctx, access.Level) {
 		_ = handler.Handle(ctx, access) // as Logger does
 	}

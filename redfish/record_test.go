@@ -41,7 +41,7 @@ type record = map[string]any
 func access(method, path, system, user string, status int) record {
 	return record{
 		"level": "INFO", "msg": "request", "request": "0123456789abcdef", "method": method, "path": path, "system": system,
-		"user": user, "from": "192.0.2.1", "status": float64(status), "took": 1e6,
+		"user": user, "from": "192.0.2.1", "status": float64(status), "seconds": 0.001,
 	}
 }
 

@@ -152,6 +152,9 @@ func (f Fleet) parse() ([]member, error) {
 		if err != nil {
 			return nil, err
 		}
+		if d.Meta.Name == "" {
+			return nil, fmt.Errorf("a %s without a name", kind.Kind)
+		}
 		if !t.ClusterScoped && d.Meta.Namespace == "" {
 			d.Meta.Namespace = "default"
 		}

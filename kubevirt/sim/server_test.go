@@ -116,22 +116,24 @@ func TestStartRunsAndStopEndsAMachine(t *testing.T) {
 	require.Empty(t, pods.Items)
 }
 
+// One leads after the other, whether or not the first one could give up its lease before it went.
 func TestLeaderElectionWorks(t *testing.T) {
 	c := start(t, sim.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	led := make(chan struct{})
-	stopped := make(chan struct{})
-	lock := &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: "lead"}, Client: c.kube.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: "me"}}
-	go leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{Lock: lock, ReleaseOnCancel: true,
-		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 100 * time.Millisecond,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { close(led) }, OnStoppedLeading: func() { close(stopped) }}})
-	<-led
-	cancel()
-	<-stopped
-	lease, err := c.kube.CoordinationV1().Leases("default").Get(t.Context(), "lead", metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Empty(t, *lease.Spec.HolderIdentity)
+	for _, identity := range []string{"first", "second"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		led, stopped := make(chan struct{}), make(chan struct{})
+		lock := &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: "lead"}, Client: c.kube.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity}}
+		go leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{Lock: lock, ReleaseOnCancel: true,
+			LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 100 * time.Millisecond,
+			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { close(led) }, OnStoppedLeading: func() { close(stopped) }}})
+		<-led
+		lease, err := c.kube.CoordinationV1().Leases("default").Get(t.Context(), "lead", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, identity, *lease.Spec.HolderIdentity)
+		cancel()
+		<-stopped
+	}
 }
 
 func TestCloseEndsOpenWatchesAndCanBeRepeated(t *testing.T) {

@@ -22,14 +22,10 @@ func (s *serving) greet(ctx context.Context, e *endpoint, t *target) {
 	url := scheme + "://" + e.address()
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nSimulated KubeVirt, served as Redfish at %s/redfish/v1/\n\n", url)
-	for i, name := range names {
-		if i == maxGreeted {
-			fmt.Fprintf(&b, "  … %d machines in all\n", len(names))
-			break
-		}
-		fmt.Fprintf(&b, "  %s/redfish/v1/Systems/%s\n", url, name)
-	}
-	if s.source == nil {
+	if s.source != nil {
+		b.WriteString("The users and the machines that they see are those of " + s.source.Path + ".\n")
+	} else {
+		listMachines(&b, url, names)
 		password := s.password
 		if s.options.AdminPasswordFile != "" {
 			password = "$(cat " + s.options.AdminPasswordFile + ")"
@@ -37,11 +33,21 @@ func (s *serving) greet(ctx context.Context, e *endpoint, t *target) {
 		fmt.Fprintf(&b, "\n  user      admin\n  password  %s\n", password)
 		if len(names) > 0 {
 			fmt.Fprintf(&b, "\nTry:\n\n  curl -s%s -u \"admin:%s\" %s/redfish/v1/Systems/%s\n", insecure, password, url, names[0])
-			fmt.Fprintf(&b, "  curl -s%s -u \"admin:%s\" -H 'Content-Type: application/json' -d '{\"ResetType\": \"On\"}' \\\n    %s/redfish/v1/Systems/%s/Actions/ComputerSystem.Reset\n",
+			fmt.Fprintf(&b, "  curl -s%s -u \"admin:%s\" -H 'Content-Type: application/json' -d '{\"ResetType\": \"On\"}' -w '%%{http_code}\\n' \\\n    %s/redfish/v1/Systems/%s/Actions/ComputerSystem.Reset\n",
 				insecure, password, url, names[len(names)-1])
 		}
 	}
 	_, _ = fmt.Fprintln(s.Out, b.String()) // a closed output is no reason to stop
+}
+
+func listMachines(b *strings.Builder, url string, names []string) {
+	for i, name := range names {
+		if i == maxGreeted {
+			fmt.Fprintf(b, "  … %d machines in all\n", len(names))
+			break
+		}
+		fmt.Fprintf(b, "  %s/redfish/v1/Systems/%s\n", url, name)
+	}
 }
 
 // maxGreeted bounds the list of machines in the greeting.

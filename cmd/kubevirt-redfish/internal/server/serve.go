@@ -36,6 +36,7 @@ type serving struct {
 	source   *config.Source // nil when the configuration comes from no file
 	backend  *kubevirt.Backend
 	accounts *auth.Authenticator
+	reloads  *prometheus.CounterVec
 	password string // of the simulation's user, for the greeting
 }
 
@@ -43,9 +44,12 @@ type serving struct {
 func (p Programs) Serve(ctx context.Context, o cli.ServeOptions) error {
 	logging, warnings := config.LoggingFrom(p.Env)
 	s := &serving{Programs: p, options: o, logger: newLogger(p.Err, logging), registry: prometheus.NewRegistry()}
-	klog.SetSlogLogger(s.logger)
+	klog.SetSlogLogger(slog.New(demoted{s.logger.Handler()}))
 	s.warn(warnings)
-	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(p.Version))
+	s.reloads = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kubevirt_redfish_config_reloads_total", Help: "Changes of the configuration file, by whether the new one could be used.",
+	}, []string{"result"})
+	s.registry.MustRegister(s.reloads, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(p.Version))
 
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
@@ -73,7 +77,7 @@ func (p Programs) Serve(ctx context.Context, o cli.ServeOptions) error {
 	if target.simulated {
 		s.greet(background, ends.redfish, target)
 	}
-	s.logger.Info("serving", "address", ends.redfish.address(), "metrics", ends.metrics.address(), "version", p.Version)
+	s.logger.Info("serving", "config", s.file(), "address", ends.redfish.address(), "metrics", ends.metrics.address(), "version", p.Version)
 	return ends.serve(ctx, s.logger)
 }
 
@@ -129,23 +133,51 @@ func (s *serving) service(t *target, port int) *redfish.Service {
 // reload takes over what can be changed while the server runs: who may do what, and which machines there are.
 func (s *serving) reload(change config.Change) {
 	s.warn(change.Warnings)
-	if change.Err != nil {
-		s.logger.Error("the configuration stays as it was: the new file is not usable", "err", change.Err)
-		return
+	var directory *auth.Directory
+	err := change.Err
+	if err == nil {
+		directory, err = change.Config.Directory()
 	}
-	directory, err := change.Config.Directory()
 	if err != nil {
+		s.reloads.WithLabelValues("refused").Inc()
 		s.logger.Error("the configuration stays as it was: the new file is not usable", "err", err)
 		return
 	}
+	s.reloads.WithLabelValues("used").Inc()
 	s.accounts.SetDirectory(directory)
 	s.backend.Expose(change.Config.Exposure())
-	s.logger.Info("configuration reloaded")
-	if old, fresh := s.config, change.Config; old.Server != fresh.Server || old.SystemIDConvention != fresh.SystemIDConvention ||
-		old.Metrics != fresh.Metrics || old.KubeVirt != fresh.KubeVirt {
-		s.logger.Warn("a restart is needed for some of the changes", "keys", "server, system_id_convention, metrics, kubevirt")
+	s.logger.Info("configuration reloaded", "file", s.source.Path)
+	if keys := needRestart(s.config, change.Config); len(keys) > 0 {
+		s.logger.Warn("a restart is needed for some keys of the file", "keys", keys)
 	}
-	s.config = change.Config
+}
+
+// needRestart names the keys in which the file differs from what the process was started with and which it cannot
+// change while it runs.
+func needRestart(started, file *config.Config) []string {
+	var keys []string
+	for _, key := range []struct {
+		name    string
+		differs bool
+	}{
+		{"server", started.Server != file.Server},
+		{"system_id_convention", started.SystemIDConvention != file.SystemIDConvention},
+		{"metrics", started.Metrics != file.Metrics},
+		{"kubevirt", started.KubeVirt != file.KubeVirt},
+	} {
+		if key.differs {
+			keys = append(keys, key.name)
+		}
+	}
+	return keys
+}
+
+// file is the path of the configuration file; empty when there is none.
+func (s *serving) file() string {
+	if s.source == nil {
+		return ""
+	}
+	return s.source.Path
 }
 
 func (s *serving) warn(problems config.Problems) {
@@ -158,13 +190,4 @@ func buildInfo(version string) prometheus.Collector {
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubevirt_redfish_build_info", Help: "1, with the version of this program."}, []string{"version"})
 	info.WithLabelValues(version).Set(1)
 	return info
-}
-
-// newLogger writes records as JSON, one a line.
-func newLogger(to io.Writer, l config.Logging) *slog.Logger {
-	level := l.Level
-	if l.Off {
-		level = slog.LevelError
-	}
-	return slog.New(slog.NewJSONHandler(to, &slog.HandlerOptions{Level: level}))
 }

@@ -66,6 +66,9 @@ func (s *serving) configureSimulation(ctx context.Context, t *target, source con
 	if err != nil {
 		return err
 	}
+	if len(names) == 0 {
+		return config.Problems{{Text: "fleet " + s.options.Fleet + ": there is no VirtualMachine in it"}}
+	}
 	var namespaces []string
 	for _, name := range names {
 		namespace, _, _ := strings.Cut(name, ".")

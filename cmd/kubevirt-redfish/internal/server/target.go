@@ -63,7 +63,7 @@ func (s *serving) simulator(ctx context.Context) (*target, error) {
 	}
 	cluster, err := sim.Start(ctx, sim.Options{Fleet: fleet, Logger: s.logger})
 	if err != nil {
-		return nil, fmt.Errorf("simulator: %w", err)
+		return nil, fmt.Errorf("simulator, fleet %q: %w", s.options.Fleet, err)
 	}
 	config := cluster.RESTConfig()
 	return &target{config: config, simulated: true, uuid: identify(ctx, config), close: cluster.Close}, nil
