@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,11 +43,13 @@ type Lab struct {
 // lab is the one that the tests of this process share; nil without.
 var lab *Lab
 
-// spareNode is kept free of machines that do not ask for it, so that a test can lose it. A lab started for the
-// tests has it.
 const (
-	labNodes  = "4"
+	// spareNode is kept free of machines that do not ask for it, so that a test can lose it. A lab started for the
+	// tests has it.
 	spareNode = "node-4"
+	labNodes  = "4"
+	// labParallel is how many tests wait side by side; they do not compute.
+	labParallel = "16"
 	// spareTaint keeps others away from it.
 	spareTaint = "e2e-spare"
 )
@@ -62,6 +65,7 @@ func RunWithLab(m *testing.M) int {
 	}
 	if err == nil && kubeconfig != "" {
 		lab, err = connect(context.Background(), kubeconfig, own) // there is no test yet
+		_ = flag.Set("test.parallel", labParallel)                // a flag of the command line comes later and wins
 	}
 	code := 1
 	if err == nil {

@@ -1,21 +1,11 @@
 package e2e
 
 import (
-	"flag"
 	"os"
 	"testing"
 )
 
-// parallel is how many tests wait side by side; they do not compute.
-const parallel = "16"
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", parallel); err != nil {
-		panic(err)
-	}
-	os.Exit(RunWithLab(m))
-}
+func TestMain(m *testing.M) { os.Exit(RunWithLab(m)) }
 
 // bothRights runs a test once with our rights and once with those that are documented.
 func bothRights(t *testing.T, test func(*testing.T, *Space)) {
