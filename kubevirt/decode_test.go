@@ -213,6 +213,7 @@ func TestPowerOnAnnotation(t *testing.T) {
 		"without id":   {`{"v":1,"state":"waiting"}`, nil},
 		"no version":   {`{"id":"c0ffee","state":"waiting"}`, nil},
 		"held":         {held.String(), &held},
+		"foreign id":   {`{"v":1,"id":"../../Systems/x\r\n","state":"waiting"}`, nil},
 		"newer format": {`{"v":9,"id":"c0ffee","state":"waiting","why":{"media":["cd"]}}`, &powerOn{Version: 9, ID: "c0ffee", State: holdWaiting}},
 	}
 	for name, tc := range tests {

@@ -2,6 +2,7 @@ package kubevirt
 
 import (
 	"encoding/json"
+	"regexp"
 	"time"
 )
 
@@ -30,13 +31,17 @@ const (
 	holdFailed    holdState = "failed"
 )
 
+// powerOnID is the form of ids: everybody who may change the VM can write the annotation, and the id becomes part
+// of URIs.
+var powerOnID = regexp.MustCompile(`^[a-z0-9]{1,32}$`)
+
 // parsePowerOn reads the annotation; nil when there is none or it is not ours.
 func parsePowerOn(text string) *powerOn {
 	if text == "" {
 		return nil
 	}
 	var p powerOn
-	if json.Unmarshal([]byte(text), &p) != nil || p.Version < 1 || p.ID == "" {
+	if json.Unmarshal([]byte(text), &p) != nil || p.Version < 1 || !powerOnID.MatchString(p.ID) {
 		return nil
 	}
 	return &p
