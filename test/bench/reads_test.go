@@ -13,6 +13,9 @@ import (
 // rounds are better than few long ones: what else the machine does hits both servers of a round.
 const rounds = 31
 
+// warmUp is how many rounds' requests are made before anything counts.
+const warmUp = 5
+
 // readCase is what is asked for, and how much dearer than the bare server it may be.
 type readCase struct {
 	what, path, user string
@@ -87,7 +90,7 @@ type costs struct{ product, bare float64 }
 func compare(b *testing.B, what string, c readCase, product, bare *server) costs {
 	b.Helper()
 	for _, s := range []*server{product, bare} {
-		s.measure(b, c.requests)
+		s.measure(b, warmUp*c.requests) // connections and heap are then as they stay
 	}
 	var cpu, speed, absolute, reference []float64
 	for i := range rounds {
