@@ -5,5 +5,5 @@
 // The servers that are measured are processes of their own: the product's real binary, and stand-ins that are
 // this test binary started again in another role. It may import everything but what is internal to a command.
 //
-// Read first: role (the processes), object (the synthetic machines), load (the client that asks).
+// Read first: role (the processes), machines (the synthetic cluster), load (the client that asks).
 package bench

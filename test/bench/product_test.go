@@ -64,7 +64,7 @@ func startProduct(b *testing.B, flags ...string) *product {
 	p := &product{address: freeAddress(b), metrics: freeAddress(b)}
 	log, err := os.Create(filepath.Join(b.TempDir(), "log"))
 	require.NoError(b, err)
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	cmd := exec.Command(path, append([]string{"serve", "--listen", p.address, "--metrics-listen", p.metrics}, flags...)...)
 	cmd.Stderr = log
 	p.process = start(b, cmd)
@@ -79,7 +79,7 @@ func freeAddress(b *testing.B) string {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }
 
@@ -120,7 +120,7 @@ func (p *product) do(b *testing.B, method, path, user, body string) (int, []byte
 	r.Header.Set("Content-Type", "application/json")
 	response, err := p.client.Do(r)
 	require.NoError(b, err)
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(b, err)
 	return response.StatusCode, text

@@ -64,7 +64,7 @@ func (p *product) calls(b *testing.B) int {
 	b.Helper()
 	response, err := p.client.Get("http://" + p.metrics + "/metrics")
 	require.NoError(b, err)
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(b, err)
 	var sum int

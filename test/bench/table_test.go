@@ -41,7 +41,8 @@ func printTable(to io.Writer) {
 	aligned := tabwriter.NewWriter(to, 0, 0, 1, ' ', 0)
 	lines := slices.Concat([]line{{"quantity", "value", "goal"}, {"---", "---", "---"}}, table)
 	for _, l := range lines {
-		fmt.Fprintf(aligned, "| %s\t| %s\t| %s\t|\n", l.quantity, l.value, l.limit)
+		_, err := fmt.Fprintf(aligned, "| %s\t| %s\t| %s\t|\n", l.quantity, l.value, l.limit)
+		must(err)
 	}
 	must(aligned.Flush())
 }
