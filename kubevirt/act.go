@@ -44,7 +44,12 @@ func (a *actor) act(ctx context.Context, m *machine, c call) error {
 	case setStrategy:
 		return a.patch(ctx, m, "", append(strategyOps(m, c.to), markerOps(m, c)...))
 	case annotate:
-		return a.patch(ctx, m, "", markerOps(m, c))
+		ops := markerOps(m, c)
+		if c.hold != nil && c.hold.State == holdCancelled {
+			// The worker's start request leaves the annotation as it is, and would outlive it.
+			ops = append(sameVersion(m), ops...)
+		}
+		return a.patch(ctx, m, "", ops)
 	case unrequest:
 		return a.patch(ctx, m, "/status", append(sameVersion(m), operation{Op: "remove", Path: "/status/stateChangeRequests"}))
 	case request:

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	virtv1 "kubevirt.io/api/core/v1"
 
 	"github.com/kubevirt-redfish/kubevirt-redfish/auth"
 	"github.com/kubevirt-redfish/kubevirt-redfish/kubevirt/sim"
@@ -91,6 +93,24 @@ func TestANamespaceThatIsNoLongerExposedIsNotMissed(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return p.Do(t, Admin, http.MethodGet, "/redfish/v1/Systems", nil).Body["Members@odata.count"] == 12.0
 	}, 10*time.Second, 50*time.Millisecond, "it is read anew")
+}
+
+// A power-off that overtakes a held power-on holds, also when that is carried out at the very moment.
+func TestAPowerOffIsNotUndoneByTheHeldPowerOnBefore(t *testing.T) {
+	p, cluster := Odd(t)
+	machines, grace := virtOf(t, cluster).KubevirtV1().VirtualMachines("cp1"), int64(0)
+	_, err := machines.Patch(t.Context(), "node-0", types.MergePatchType, []byte(`{"spec":{"runStrategy":"Manual"}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	p.WaitPower(t, Admin, "cp1.node-0", "On")
+	require.Equal(t, http.StatusNoContent, p.Reset(t, Admin, "cp1.node-0", "GracefulShutdown").Status)
+	require.Equal(t, http.StatusAccepted, p.Reset(t, Admin, "cp1.node-0", "On").Status)
+	// While the second shutdown is on its way to the cluster, the guest ends and its start is requested.
+	cluster.Faults().Add(sim.Rule{Verb: "patch", Resource: "virtualmachines", Latency: 1500 * time.Millisecond})
+	require.NoError(t, machines.Stop(t.Context(), "node-0", &virtv1.StopOptions{GracePeriod: &grace}))
+	off := p.Do(t, Admin, http.MethodPost, "/redfish/v1/Systems/cp1.node-0/Actions/ComputerSystem.Reset", map[string]string{"ResetType": "GracefulShutdown"})
+	require.Equal(t, http.StatusNoContent, off.Status, off.Text)
+	require.Contains(t, []string{"PoweringOff", "Off"}, p.Power(t, Admin, "cp1.node-0"))
+	p.WaitPower(t, Admin, "cp1.node-0", "Off")
 }
 
 // A watch that the server has forgotten is begun anew, and nothing is missed.
