@@ -152,6 +152,9 @@ func (c *call) recover() {
 	}
 }
 
+// AccessRecord is the message of the record that every request leaves.
+const AccessRecord = "request"
+
 // record leaves the access record and the metrics of the request, and the audit record of a change. Neither
 // has a query, a body or a header of the request.
 func (c *call) record() {
@@ -159,11 +162,11 @@ func (c *call) record() {
 	c.service.metrics.observe(c.route, c.r.Method, c.status, took)
 	log, ctx := c.service.Logger, c.r.Context()
 	from, _, _ := net.SplitHostPort(c.r.RemoteAddr)
-	access := slog.NewRecord(c.began.Add(took), slog.LevelInfo, "request", 0) // a Logger would look up the line of its caller
+	access := slog.NewRecord(c.began.Add(took), slog.LevelInfo, AccessRecord, 0) // a Logger would look up the line of its caller
 	access.AddAttrs(
 		slog.String("request", c.id[0]), slog.String("method", shorten(c.r.Method, longestValue)), slog.String("path", c.path()),
 		slog.String("system", string(c.system)), slog.String("user", string(c.who.User)), slog.String("from", from),
-		slog.Int("status", c.status), slog.Int("bytes", c.bytes), slog.Float64("seconds", took.Seconds()))
+		slog.Int("status", c.status), slog.Int("bytes", c.bytes), slog.Int64("micros", took.Microseconds()))
 	if handler := log.Handler(); handler.Enabled(ctx, access.Level) {
 		_ = handler.Handle(ctx, access) // as Logger does
 	}

@@ -41,7 +41,7 @@ type record = map[string]any
 func access(method, path, system, user string, status int) record {
 	return record{
 		"level": "INFO", "msg": "request", "request": "0123456789abcdef", "method": method, "path": path, "system": system,
-		"user": user, "from": "192.0.2.1", "status": float64(status), "seconds": 0.001,
+		"user": user, "from": "192.0.2.1", "status": float64(status), "micros": 1e3,
 	}
 }
 

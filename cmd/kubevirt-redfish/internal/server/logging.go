@@ -4,17 +4,20 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/kubevirt-redfish/kubevirt-redfish/cmd/kubevirt-redfish/internal/config"
 )
 
-// newLogger writes records as JSON, one a line.
-func newLogger(to io.Writer, l config.Logging) *slog.Logger {
+// newLogger writes records as JSON, one a line. Access records may wait for a moment; flush writes them.
+func newLogger(to io.Writer, l config.Logging) (logger *slog.Logger, flush func()) {
 	level := l.Level
 	if l.Off {
 		level = slog.LevelError
 	}
-	return slog.New(slog.NewJSONHandler(to, &slog.HandlerOptions{Level: level}))
+	out := &batch{to: to}
+	out.timer = time.AfterFunc(accessDelay, out.flush)
+	return slog.New(batching{slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}), out}), out.flush
 }
 
 // demoted makes debug records of all records. The client libraries report each of many tries; what matters of

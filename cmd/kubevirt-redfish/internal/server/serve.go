@@ -43,7 +43,9 @@ type serving struct {
 // Serve runs the Redfish service until ctx ends. It returns nil after an orderly end.
 func (p Programs) Serve(ctx context.Context, o cli.ServeOptions) error {
 	logging, warnings := config.LoggingFrom(p.Env)
-	s := &serving{Programs: p, options: o, logger: newLogger(p.Err, logging), registry: prometheus.NewRegistry()}
+	logger, flush := newLogger(p.Err, logging)
+	defer flush()
+	s := &serving{Programs: p, options: o, logger: logger, registry: prometheus.NewRegistry()}
 	klog.SetSlogLogger(slog.New(demoted{s.logger.Handler()}))
 	s.warn(warnings)
 	s.reloads = prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -27,6 +27,8 @@ const (
 // Simulate runs the simulated cluster alone until ctx ends.
 func (p Programs) Simulate(ctx context.Context, o cli.SimulateOptions) error {
 	logging, _ := config.LoggingFrom(p.Env)
+	logger, flush := newLogger(p.Err, logging)
+	defer flush()
 	fleet, err := readFleet(o.Fleet)
 	if o.VMs > 0 {
 		fleet, err = sim.Generate(o.VMs)
@@ -34,7 +36,7 @@ func (p Programs) Simulate(ctx context.Context, o cli.SimulateOptions) error {
 	if err != nil {
 		return err //nolint:wrapcheck // says what it is about
 	}
-	cluster, err := sim.Start(ctx, sim.Options{Listen: o.Listen, Fleet: fleet, Logger: newLogger(p.Err, logging)})
+	cluster, err := sim.Start(ctx, sim.Options{Listen: o.Listen, Fleet: fleet, Logger: logger})
 	if err != nil {
 		return fmt.Errorf("simulator: %w", err)
 	}
