@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -128,18 +127,16 @@ func (b *Backend) Machine(who auth.Principal, id redfish.SystemID) (redfish.Mach
 
 // missing is why the caller sees nothing: there is nothing, or it has not been read yet.
 func (b *Backend) missing(who auth.Principal) error {
-	for _, c := range b.store.granted(who) {
-		if !b.store.knows(c.Namespace) {
-			return redfish.ErrNotReady
-		}
+	if !b.store.knowsAll(who) {
+		return redfish.ErrNotReady
 	}
 	return redfish.ErrNotFound
 }
 
 // Machines is part of [redfish.Backend].
 func (b *Backend) Machines(who auth.Principal) (*redfish.Listing, error) {
-	if err := b.missing(who); errors.Is(err, redfish.ErrNotReady) {
-		return nil, err
+	if !b.store.knowsAll(who) {
+		return nil, redfish.ErrNotReady
 	}
 	return b.listings.of(b.store, who, auth.AllChassis, b.Convention), nil
 }
@@ -154,8 +151,8 @@ func (b *Backend) Resolve(who auth.Principal, in auth.ChassisName, name string) 
 
 // Chassis is part of [redfish.Backend].
 func (b *Backend) Chassis(who auth.Principal) ([]redfish.Chassis, error) {
-	if err := b.missing(who); errors.Is(err, redfish.ErrNotReady) {
-		return nil, err
+	if !b.store.knowsAll(who) {
+		return nil, redfish.ErrNotReady
 	}
 	configured := b.store.granted(who)
 	granted := make([]redfish.Chassis, len(configured))
@@ -167,8 +164,8 @@ func (b *Backend) Chassis(who auth.Principal) ([]redfish.Chassis, error) {
 
 // Tasks is part of [redfish.Backend].
 func (b *Backend) Tasks(who auth.Principal) ([]redfish.Task, error) {
-	if err := b.missing(who); errors.Is(err, redfish.ErrNotReady) {
-		return nil, err
+	if !b.store.knowsAll(who) {
+		return nil, redfish.ErrNotReady
 	}
 	return b.store.tasks(who, b.Now(), b.Convention), nil
 }

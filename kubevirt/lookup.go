@@ -138,6 +138,18 @@ func (s *store) tasks(who auth.Principal, now time.Time, convention Convention) 
 	return all
 }
 
+// knowsAll reports whether the machines of all the caller's chassis have been read.
+func (s *store) knowsAll(who auth.Principal) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for i := range s.selected(who, auth.AllChassis) {
+		if !s.known[s.exposure.Chassis()[i].Namespace] {
+			return false
+		}
+	}
+	return true
+}
+
 // granted are the chassis that the caller is granted, in configured order.
 func (s *store) granted(who auth.Principal) []*auth.Chassis {
 	s.mu.RLock()
