@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,8 +32,17 @@ type cache struct {
 type watched struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	synced  map[string]bool // paths that have been read once, or that may not be read
-	blind   bool            // the instances may not be read
+	synced  map[string]bool // paths that have been answered once, and whether they may be read
+}
+
+// known reports whether there is enough to show the machines of the namespace. Without the right to read the
+// instances running machines would look as if they were off; without that to read machines there is none to show.
+func (w *watched) known(namespace string) bool {
+	return len(w.synced) == machineKinds && (w.synced[instancePath(namespace)] || !w.synced[vmPath(namespace)])
+}
+
+func instancePath(namespace string) string {
+	return "/apis/kubevirt.io/v1/namespaces/" + namespace + "/virtualmachineinstances"
 }
 
 // machineKinds is how many of a namespace's watches must have been read before its machines are known.
@@ -130,19 +138,19 @@ func (c *cache) forget(namespace string) {
 func (c *cache) start(ctx context.Context, namespace string, running *sync.WaitGroup) {
 	s := c.backend.store
 	virt, core := c.backend.actor.raw, c.backend.actor.kube.CoreV1().RESTClient()
-	instances := "/apis/kubevirt.io/v1/namespaces/" + namespace + "/virtualmachineinstances"
+	instances := instancePath(namespace)
 	claims := "/api/v1/namespaces/" + namespace + "/persistentvolumeclaims"
 	hasVM := func(m *machine) bool { return m.vm != nil }
 	hasVMI := func(m *machine) bool { return m.vmi != nil }
 	watchKind[wireVM](ctx, c, virt, running, vmPath(namespace), &table[*vmRecord]{
 		set: s.setVM, present: func() []key { return s.keys(namespace, hasVM) },
-		read:   func() { c.synced(namespace, vmPath(namespace), false) },
-		denied: func() { c.synced(namespace, vmPath(namespace), false) }, // then there is nothing to show
+		read:   func() { c.synced(namespace, vmPath(namespace), true) },
+		denied: func() { c.synced(namespace, vmPath(namespace), false) },
 	})
 	watchKind[wireVMI](ctx, c, virt, running, instances, &table[*vmiRecord]{
 		set: s.setVMI, present: func() []key { return s.keys(namespace, hasVMI) },
-		read:   func() { c.synced(namespace, instances, false) },
-		denied: func() { c.synced(namespace, instances, true) }, // running machines would look as if they were off
+		read:   func() { c.synced(namespace, instances, true) },
+		denied: func() { c.synced(namespace, instances, false) },
 	})
 	watchKind[wirePVC](ctx, c, core, running, claims, &table[*claimRecord]{
 		set: s.setClaim, present: func() []key { return s.claimsOf(namespace) }, read: func() {}, denied: func() {},
@@ -160,18 +168,15 @@ func watchKind[W any, R record, P wire[W, R]](ctx context.Context, c *cache, cli
 
 // synced notes that a resource of a namespace has been read once, or that it may not be read. The machines of a
 // namespace are known once both their parts are: from then on they are served, and worked on.
-func (c *cache) synced(namespace, path string, blind bool) {
+func (c *cache) synced(namespace, path string, readable bool) {
 	c.mu.Lock()
 	w := c.watched[namespace]
 	if w == nil {
 		c.mu.Unlock()
 		return
 	}
-	w.synced[path] = true
-	if strings.HasSuffix(path, "/virtualmachineinstances") {
-		w.blind = blind
-	}
-	known := len(w.synced) == machineKinds && !w.blind
+	w.synced[path] = readable
+	known := w.known(namespace)
 	c.mu.Unlock()
 	c.backend.store.setKnown(namespace, known)
 	if known {
