@@ -44,7 +44,7 @@ func TestAccessRecordsAreWrittenTogether(t *testing.T) {
 				defer flush()
 				test.do(logger)
 				require.Len(t, out, test.waits)
-				time.Sleep(accessDelay) //nolint:forbidigo // the time of the test's bubble
+				time.Sleep(accessDelay)
 				synctest.Wait()
 				var lines []int
 				for _, text := range out {
