@@ -45,8 +45,8 @@ func (a *actor) act(ctx context.Context, m *machine, c call) error {
 		return a.patch(ctx, m, "", append(strategyOps(m, c.to), markerOps(m, c)...))
 	case annotate:
 		ops := markerOps(m, c)
-		if c.hold != nil && c.hold.State == holdCancelled {
-			// The worker's start request leaves the annotation as it is, and would outlive it.
+		if c.hold != nil && !c.hold.waiting() {
+			// Requests for the machine leave the annotation as it is, and would outlive its end.
 			ops = append(sameVersion(m), ops...)
 		}
 		return a.patch(ctx, m, "", ops)

@@ -131,19 +131,23 @@ func (d decision) on() plan {
 	}
 }
 
-// held is a plan after which the worker powers on as soon as it can. The first call, which writes to the VM,
-// says so on it unless that stands there already.
+// held is a plan after which the worker powers on as soon as it can. The last call, which writes to the VM, says
+// so on it unless that stands there already. Nothing may follow: a stop that the worker overtakes would hit the
+// machine that it has powered on.
 func (d decision) held(calls ...call) plan {
-	if len(calls) == 0 {
-		calls = []call{{do: annotate}}
+	if len(calls) == 0 || calls[len(calls)-1].do == stop || calls[len(calls)-1].do == kill {
+		calls = append(calls, call{do: annotate})
 	}
+	last := &calls[len(calls)-1]
 	switch {
 	case !d.m.hold.waiting():
-		calls[0].hold = &powerOn{
+		last.hold = &powerOn{
 			Version: powerOnVersion, ID: d.id, Reset: string(d.how), State: holdWaiting, Since: d.now.UTC().Truncate(time.Second),
 		}
-	case calls[0].do == annotate:
-		calls = calls[1:]
+	case len(calls) == 1 && last.do == annotate:
+		calls = nil
+	default:
+		last.hold = d.m.hold // tests that it has not been done meanwhile
 	}
 	id := d.id
 	return plan{held: true, calls: calls, shown: func(m *machine) bool {
@@ -259,7 +263,7 @@ func (d decision) again(now bool) plan {
 	case m.ending() && m.vm.strategy == always:
 		return plan{calls: d.forceRestart(), held: m.hold.waiting()}
 	case m.ending():
-		return d.held(append([]call{{do: annotate}}, d.force()...)...)
+		return d.held(d.force()...)
 	case !d.may.restart:
 		return d.held(d.halt(now)...)
 	default:

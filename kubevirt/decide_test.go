@@ -148,6 +148,22 @@ func TestStartGivesBackTheStrategy(t *testing.T) {
 	}
 }
 
+// The worker may act as soon as a power-on is held: what comes after it would hit what the worker has done.
+func TestNothingFollowsAHeldPowerOn(t *testing.T) {
+	for _, run := range strategies {
+		for state := range states {
+			for _, how := range allResets {
+				for _, may := range []rights{allRights, {killPods: true}, {}} {
+					calls := decide(machineIn(run, state), how, moment{may: may, now: noon, id: "new"}).calls
+					for i, c := range calls {
+						require.False(t, c.hold.waiting() && i < len(calls)-1, "%s %s %s %+v", run, state, how, may)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestStartRequestThatNobodyServesIsReplaced(t *testing.T) {
 	m := with(manual, "succeeded", func(m *machine) { m.vm.requests = []changeRequest{{actionStart, ""}} })
 	at := moment{may: allRights, now: noon, id: "new"}

@@ -121,11 +121,12 @@ func (b *Backend) judge(m *machine, c call, err error) (again bool, told error) 
 }
 
 // reached reports whether KubeVirt refuses the call because the machine is as it would make it. One that runs
-// again after a failure may be without an instance for a moment only.
+// again after a failure, or whose start is requested, may be without an instance for a moment only.
 func reached(m *machine, c call, refusal string) bool {
 	switch c.do {
 	case stop:
-		return strings.Contains(refusal, "VM is not running") && m.vm.strategy != rerunOnFailure || strings.Contains(refusal, "shorter graceperiod")
+		comesBack := m.vm.strategy == rerunOnFailure || m.requested(actionStart)
+		return strings.Contains(refusal, "VM is not running") && !comesBack || strings.Contains(refusal, "shorter graceperiod")
 	case pause:
 		return strings.Contains(refusal, "already paused")
 	case unpause:

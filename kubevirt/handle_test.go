@@ -1,6 +1,7 @@
 package kubevirt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,8 +101,9 @@ func TestFailedCallsMean(t *testing.T) {
 	tests := map[string]struct {
 		do    verb
 		err   error
-		run   strategy
-		kind  error // nil when the purpose is reached all the same
+		run   strategy // default Always
+		state string   // default running
+		kind  error    // nil when the purpose is reached all the same
 		again bool
 		lacks right
 	}{
@@ -115,6 +117,7 @@ func TestFailedCallsMean(t *testing.T) {
 		"a webhook forbids":             {do: start, err: apierrors.NewForbidden(vms, "node-0", errors.New("this one cannot be started on Sundays")), kind: redfish.ErrConflict},
 		"off already":                   {do: stop, run: manual, err: conflict("VM is not running")},
 		"off, but may come back":        {do: stop, run: rerunOnFailure, err: conflict("VM is not running"), kind: redfish.ErrConflict, again: true},
+		"off, but its start is asked":   {do: stop, run: manual, state: "restarting", err: conflict("VM is not running"), kind: redfish.ErrConflict, again: true},
 		"going off at once already":     {do: stop, run: halted, err: conflict("Halted only supports manual stop requests with a shorter graceperiod")},
 		"paused already":                {do: pause, err: conflict("VMI is already paused")},
 		"running already":               {do: unpause, err: conflict("VMI is not paused")},
@@ -137,11 +140,8 @@ func TestFailedCallsMean(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if tc.run == "" {
-				tc.run = always
-			}
 			b := backendOn(t, "http://localhost", nil)
-			again, err := b.judge(machineIn(tc.run, "running"), call{do: tc.do}, tc.err)
+			again, err := b.judge(machineIn(cmp.Or(tc.run, always), cmp.Or(tc.state, "running")), call{do: tc.do}, tc.err)
 			require.Equal(t, tc.again, again)
 			for _, r := range []right{rightStart, rightStop, rightRestart, rightKill} {
 				require.Equal(t, r != tc.lacks, b.rights.has(r), string(r))

@@ -232,6 +232,9 @@ func TestEachStepOfAPowerOnTestsThatItIsStillHeld(t *testing.T) {
 				b := backendOn(t, server.URL, nil)
 				require.NoError(t, b.finish(t.Context(), m))
 				require.True(t, strings.Contains(sent, test) || strings.Contains(sent, version), "%s %s to %s: %s", run, state, to, sent)
+				if strings.Contains(sent, "done") && !strings.Contains(sent, "runStrategy") {
+					require.Contains(t, sent, version, "%s %s to %s: it is on only as long as its requests stand", run, state, to)
+				}
 				server.Close()
 			}
 		}
