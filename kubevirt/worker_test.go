@@ -72,7 +72,7 @@ func (s *replicas) run(t *testing.T) (b *Backend, stop func()) {
 	running.Go(func() { b.Run(ctx) })
 	stop = func() { cancel(); running.Wait() }
 	t.Cleanup(stop)
-	b.becomes(t, func(*machine) bool { return b.Ready() })
+	require.Eventually(t, b.Ready, 30*time.Second, time.Millisecond)
 	return b, stop
 }
 
@@ -90,8 +90,10 @@ func (b *Backend) becomes(t *testing.T, as func(m *machine) bool) *machine {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	require.True(t, b.store.await(ctx, node0, func(m *machine) bool { return m != nil && m.vm != nil && as(m) }))
-	return b.store.get(node0)
+	reached := b.store.await(ctx, node0, func(m *machine) bool { return m != nil && m.vm != nil && as(m) })
+	m := b.store.get(node0)
+	require.True(t, reached, "left as %+v, its VM %+v, its instance %+v", m, m.vm, m.vmi)
+	return m
 }
 
 func (b *Backend) reset(t *testing.T, how redfish.ResetType) redfish.TaskID {
