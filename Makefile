@@ -31,7 +31,7 @@ test-lab: ## the tests on a real Kubernetes and KubeVirt control plane (builds i
 	$(LAB) build
 	CGO_ENABLED=0 $(GO) test -C test/lab/programs -trimpath ./guest ./reconcile
 	$(GO) test -C test/lab -timeout 20m ./...
-	LAB=1 $(GO) test -timeout 20m -count=1 ./test/e2e
+	LAB=1 $(GO) test -timeout 20m -count=1 -run ^TestLab ./test/e2e
 
 .PHONY: lab
 lab: ## start the control plane for a person; prints KUBECONFIG

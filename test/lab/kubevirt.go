@@ -189,6 +189,8 @@ func (l *lab) virtControllerCommand() []string {
 		"--launcher-image", "lab.invalid/kubevirt/virt-launcher:" + kubevirtVersion,
 		"--exporter-image", "lab.invalid/kubevirt/virt-exportserver:" + kubevirtVersion,
 		"--prom-cert-file", l.pki("virt-controller.crt"), "--prom-key-file", l.pki("virt-controller.key"),
+		// it ends when it loses its lease, which the default of 15 s makes it do on a busy machine
+		"--leader-elect-lease-duration", "40s", "--leader-elect-renew-deadline", "30s", "--leader-elect-retry-period", "3s",
 	}
 }
 
