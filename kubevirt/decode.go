@@ -21,7 +21,7 @@ func (w *wireVM) record() (*vmRecord, error) {
 	r := &vmRecord{
 		identity: id, generation: w.Metadata.Generation, labels: intern(w.Metadata.Labels),
 		strategy: w.Spec.RunStrategy, statusStrategy: w.Status.RunStrategy,
-		template: w.Spec.Template.Spec.hardware(), printable: shared(w.Status.PrintableStatus), conditions: records(w.Status.Conditions),
+		template: w.Spec.Template.Spec.hardware(), printable: shared(w.Status.PrintableStatus), hasInstance: w.Status.Created, conditions: records(w.Status.Conditions),
 	}
 	if a := w.Metadata.Annotations; a != nil {
 		r.annotations, r.annotated = *a, true

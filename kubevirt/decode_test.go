@@ -49,7 +49,7 @@ func TestVirtualMachineIsKeptAsItIs(t *testing.T) {
 			RunStrategy: rerunOnFailure, StoppedRunStrategy: once,
 			PowerOn: `{"v":1,"id":"c0ffee","reset":"On","state":"waiting","since":"2026-07-01T11:00:00Z"}`,
 		},
-		strategy: rerunOnFailure, statusStrategy: rerunOnFailure, printable: "CrashLoopBackOff",
+		strategy: rerunOnFailure, statusStrategy: rerunOnFailure, printable: "CrashLoopBackOff", hasInstance: true,
 		instancetype: "VirtualMachineClusterInstancetype/u1.large", preference: "fedora", revisions: "spec-type//node-0-type-1",
 		template: hardware{
 			uuid: "5D307CA9-B3EF-428C-8861-06E72D69F223", serial: "SN-0042", asset: "RACK-7", sku: "CP-1",

@@ -18,6 +18,8 @@ type machine struct {
 	stopping string
 	// born tells an instance that the VM's watch has yet to explain.
 	born birth
+	// unseen says that a start is done, by what the VM says, whose instance the other watch has yet to bring.
+	unseen bool
 	// wasReady is the UID of the instance that has been seen Ready.
 	wasReady string
 	// expanded is the template with its instance type applied; nil when not known or not needed. expandedFor
@@ -66,7 +68,7 @@ func (m *machine) ahead() bool {
 // wanted reports whether KubeVirt will make an instance when there is none or the present one has ended
 // (pkg/virt-controller/watch/vm: syncRunStrategy).
 func (m *machine) wanted() bool {
-	if m.requested(actionStart) && !m.startIgnored() {
+	if m.unseen || m.requested(actionStart) && !m.startIgnored() {
 		return true
 	}
 	switch m.vm.strategy {

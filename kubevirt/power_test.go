@@ -324,3 +324,49 @@ func TestAnInstanceSeenBeforeItsStartIsStarting(t *testing.T) {
 	s.setVMI(k, &vmiRecord{identity: identity{key: k, uid: "older", version: 12}, phase: "Running"})
 	require.Equal(t, redfish.PowerPoweringOff, state(), "an instance that is older than the Halted VM is on its way down")
 }
+
+// The VM's own watch can tell of a start that is done before the other one brings the instance: the machine is
+// starting all the time, and a power-off meanwhile has something to stop.
+func TestAMachineWhoseInstanceIsNotSeenYetIsStarting(t *testing.T) {
+	requested := func(vm *vmRecord) { vm.requests = []changeRequest{{action: actionStart}} }
+	tests := map[string]struct {
+		run     strategy
+		started func(vm *vmRecord) // as it is until its instance is made
+		off     string
+	}{
+		"by a request":             {manual, requested, "stop"},
+		"by the run strategy":      {rerunOnFailure, func(vm *vmRecord) { vm.statusStrategy = halted }, "Halted(RerunOnFailure)"},
+		"by both, after a failure": {rerunOnFailure, requested, "Halted(RerunOnFailure)"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := machineIn(tc.run, "ended")
+			s := storeOf([]auth.Chassis{{Name: "c", Namespace: "cp1"}})
+			vm := func(change func(vm *vmRecord)) {
+				next := *m.vm
+				next.version++
+				next.hasInstance, next.requests, next.statusStrategy = false, nil, tc.run
+				change(&next)
+				m.vm = &next
+				s.setVM(m.key, m.vm)
+			}
+			state := func() redfish.PowerState { power, _ := powerOf(s.get(m.key), noon); return power }
+			vm(func(*vmRecord) {})
+			require.Equal(t, redfish.PowerOff, state())
+			vm(tc.started)
+			require.Equal(t, redfish.PowerPoweringOn, state())
+			for range 2 {
+				vm(func(vm *vmRecord) { vm.hasInstance = true })
+				require.Equal(t, redfish.PowerPoweringOn, state())
+				require.Equal(t, tc.off, brief(decide(s.get(m.key), redfish.ResetForceOff, moment{may: allRights, now: noon})))
+			}
+			s.setVMI(m.key, instance(phaseRunning))
+			require.Equal(t, redfish.PowerOn, state())
+			s.setVMI(m.key, nil)
+			require.Equal(t, redfish.PowerOff, state(), "it has been seen")
+			vm(tc.started)
+			vm(func(*vmRecord) {})
+			require.Equal(t, redfish.PowerOff, state(), "the start was withdrawn")
+		})
+	}
+}

@@ -60,6 +60,7 @@ type vmRecord struct {
 	revisions      string // names of the ControllerRevisions of instancetype and preference
 	template       hardware
 	printable      string
+	hasInstance    bool // virt-controller knows of one
 	conditions     []condition
 	requests       []changeRequest
 	startFailures  int

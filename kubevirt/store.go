@@ -86,7 +86,9 @@ func (s *store) answered(vm *vmRecord) {
 
 // take makes vm the machine's.
 func (m *machine) take(vm *vmRecord) {
+	starting := m.vm != nil && vm != nil && m.vm.uid == vm.uid && m.vmi == nil && m.wanted()
 	m.vm, m.hold = vm, nil
+	m.unseen = starting && vm.hasInstance && vm.strategy != halted
 	if vm != nil {
 		m.hold = parsePowerOn(vm.annotations.PowerOn)
 	}
@@ -147,6 +149,7 @@ func (m *machine) remember() {
 		m.stopping, m.wasReady, m.born = "", "", birth{}
 		return
 	}
+	m.unseen = false
 	if m.vmi.uid != m.born.uid {
 		m.born = birth{uid: m.vmi.uid}
 		if fresh := m.vmi.phase == "" || m.vmi.phase == phasePending; fresh && m.vm != nil && m.vmi.version > m.vm.version {

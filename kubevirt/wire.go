@@ -43,6 +43,7 @@ type wireVM struct {
 	Status struct {
 		RunStrategy     strategy        `json:"runStrategy"`
 		PrintableStatus string          `json:"printableStatus"`
+		Created         bool            `json:"created"`
 		Conditions      []wireCondition `json:"conditions"`
 		Requests        []struct {
 			Action string `json:"action"`
