@@ -28,6 +28,8 @@ type Options struct {
 	Convention Convention
 	Logger     *slog.Logger
 	Metrics    prometheus.Registerer
+	// OnReady, if set, is called once, when the state of all machines has been read for the first time.
+	OnReady func()
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// NewID makes the random part of task ids, lower-case hexadecimal; default from crypto/rand.

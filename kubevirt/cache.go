@@ -25,6 +25,7 @@ type cache struct {
 	watched map[string]*watched
 	failing map[string]time.Time // path of each watch that fails, and since when
 	told    map[string]bool      // paths whose failure has been logged
+	once    sync.Once            // for OnReady
 	wasUp   bool                 // every namespace had been read once
 }
 
@@ -181,6 +182,9 @@ func (c *cache) synced(namespace, path string, readable bool) {
 	c.backend.store.setKnown(namespace, known)
 	if known {
 		c.backend.worker.review(namespace)
+	}
+	if c.ready() && c.backend.OnReady != nil {
+		c.once.Do(c.backend.OnReady)
 	}
 }
 

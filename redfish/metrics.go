@@ -2,6 +2,7 @@ package redfish
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,10 +13,26 @@ type metrics struct {
 	latency  *prometheus.HistogramVec
 	running  prometheus.Gauge
 	panics   prometheus.Counter
+
+	mu    sync.RWMutex
+	kinds map[kind]series // so that the labels of a request are looked up without being hashed
+}
+
+// kind is what requests are counted by. There are as many as routes, known methods and statuses.
+type kind struct {
+	route, method string
+	status        int
+}
+
+// series are the metrics of one kind of request.
+type series struct {
+	requests prometheus.Counter
+	latency  prometheus.Observer
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
+		kinds: map[kind]series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kubevirt_redfish_http_requests_total", Help: "Requests by route, method and status.",
 		}, []string{"route", "method", "status"}),
@@ -45,19 +62,21 @@ func (m *metrics) observe(r *route, method string, status int, took time.Duratio
 		method = "other"
 	}
 	m.running.Dec()
-	m.requests.WithLabelValues(path, method, statusText(status)).Inc()
-	m.latency.WithLabelValues(path, method).Observe(took.Seconds())
+	counted := m.seriesOf(kind{path, method, status})
+	counted.requests.Inc()
+	counted.latency.Observe(took.Seconds())
 }
 
-func statusText(status int) string {
-	switch status { // the frequent ones without an allocation
-	case 200:
-		return "200"
-	case 204:
-		return "204"
-	case 304:
-		return "304"
-	default:
-		return strconv.Itoa(status)
+func (m *metrics) seriesOf(k kind) series {
+	m.mu.RLock()
+	found, ok := m.kinds[k]
+	m.mu.RUnlock()
+	if ok {
+		return found
 	}
+	made := series{m.requests.WithLabelValues(k.route, k.method, strconv.Itoa(k.status)), m.latency.WithLabelValues(k.route, k.method)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kinds[k] = made
+	return made
 }

@@ -126,7 +126,7 @@ func BenchmarkAllocations(b *testing.B) {
 	require.Equal(b, http.StatusOK, w.status)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(allocations, "allocs/request")
-	exactly(b, "allocations of a GET of a machine", 6, int(allocations))
+	exactly(b, "allocations of a GET of a machine", 5, int(allocations))
 }
 
 // discard is a ResponseWriter that allocates nothing.
