@@ -138,18 +138,20 @@ func (d decision) held(calls ...call) plan {
 	if len(calls) == 0 || calls[len(calls)-1].do == stop || calls[len(calls)-1].do == kill {
 		calls = append(calls, call{do: annotate})
 	}
-	last := &calls[len(calls)-1]
+	last, id := &calls[len(calls)-1], d.id
+	if d.m.hold.waiting() {
+		id = d.m.hold.ID
+	}
 	switch {
 	case !d.m.hold.waiting():
 		last.hold = &powerOn{
-			Version: powerOnVersion, ID: d.id, Reset: string(d.how), State: holdWaiting, Since: d.now.UTC().Truncate(time.Second),
+			Version: powerOnVersion, ID: id, Reset: string(d.how), State: holdWaiting, Since: d.now.UTC().Truncate(time.Second),
 		}
 	case len(calls) == 1 && last.do == annotate:
 		calls = nil
 	default:
 		last.hold = d.m.hold // tests that it has not been done meanwhile
 	}
-	id := d.id
 	return plan{held: true, calls: calls, shown: func(m *machine) bool {
 		return m.hold.waiting() || m.hold != nil && m.hold.ID == id
 	}}
@@ -176,7 +178,7 @@ func (d decision) startCalls() []call {
 
 // off powers off and gives up a held power-on.
 func (d decision) off(now bool) plan {
-	left := d.m
+	left, onItsWay := d.m, false
 	var calls []call
 	if left.hold.waiting() {
 		calls = append(calls, call{do: annotate, hold: left.hold.ended(holdCancelled, "Cancelled by "+string(d.how)+".", d.now)})
@@ -184,9 +186,11 @@ func (d decision) off(now bool) plan {
 	if left.requested(actionStart) && !d.stopReplacesRequests(now) {
 		// A Halted machine with a start request is started: virt-controller makes it Always.
 		calls = append(calls, call{do: unrequest})
+		// virt-controller may have read the request: only Halted keeps an instance off that it is about to make.
+		onItsWay = d.startsLater()
 		left = left.withoutRequests()
 	}
-	if !left.goesOff() || now && d.canForce() {
+	if onItsWay || !left.goesOff() || now && d.canForce() {
 		calls = append(calls, d.stopCalls(now)...)
 	}
 	if calls == nil {
@@ -205,13 +209,19 @@ func (d decision) stopReplacesRequests(now bool) bool {
 	return m.vm.strategy == manual || m.vm.strategy == rerunOnFailure || m.vm.strategy == halted && now && m.graceLeft()
 }
 
+// startsLater reports whether a start makes an instance of a machine that is stopped by a request, which needs one.
+func (d decision) startsLater() bool {
+	m := d.m
+	return !m.live() && !m.startIgnored() && (m.vm.strategy == manual || m.vm.strategy == rerunOnFailure)
+}
+
 // stopCalls stop the instance, or keep one from being made.
 func (d decision) stopCalls(now bool) []call {
 	m := d.m
 	switch {
 	case !d.may.stop, m.vm.strategy == once:
 		return d.halt(now) // the subresource makes a Once machine Halted too, and forgets what it was
-	case m.vm.strategy == rerunOnFailure && !m.live():
+	case d.startsLater():
 		return d.halt(now) // the subresource needs an instance
 	default:
 		return []call{{do: stop, now: now && m.live()}}

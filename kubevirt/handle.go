@@ -58,6 +58,9 @@ func (h *handle) Reset(ctx context.Context, how redfish.ResetType) (redfish.Task
 				return "", redfish.ErrNotFound
 			}
 		}
+		if restarted(how, h.machine, m) {
+			return "", nil // the worker was faster with a held power-on
+		}
 		p := decide(m, how, moment{may: h.backend.rights.forPower(), now: h.backend.Now(), id: id})
 		if p.refused != "" {
 			return "", &redfish.Refusal{Kind: redfish.ErrConflict, Reason: p.refused}
@@ -73,6 +76,17 @@ func (h *handle) Reset(ctx context.Context, how redfish.ResetType) (redfish.Task
 		m = h.backend.after(ctx, m)
 	}
 	return "", last
+}
+
+// restarted reports whether a restart that had to be decided anew has been reached meanwhile: another instance runs
+// or starts.
+func restarted(how redfish.ResetType, before, now *machine) bool {
+	switch how {
+	case redfish.ResetGracefulRestart, redfish.ResetForceRestart, redfish.ResetPowerCycle:
+		return before.live() && now.live() && !now.ending() && now.vmi.uid != before.vmi.uid
+	default:
+		return false
+	}
 }
 
 // carryOut makes the calls of a plan in order. It reports whether a failure calls for a new decision.

@@ -334,7 +334,7 @@ func TestAMachineWhoseInstanceIsNotSeenYetIsStarting(t *testing.T) {
 		started func(vm *vmRecord) // as it is until its instance is made
 		off     string
 	}{
-		"by a request":             {manual, requested, "stop"},
+		"by a request":             {manual, requested, "Halted(Manual)"},
 		"by the run strategy":      {rerunOnFailure, func(vm *vmRecord) { vm.statusStrategy = halted }, "Halted(RerunOnFailure)"},
 		"by both, after a failure": {rerunOnFailure, requested, "Halted(RerunOnFailure)"},
 	}

@@ -75,7 +75,8 @@ func TestPowerOnDuringShutdownIsRememberedAndDone(t *testing.T) {
 	require.Equal(t, monitor, again.Header.Get("Location"), "it is the same task")
 	require.Equal(t, http.StatusAccepted, p.Do(t, Admin, http.MethodGet, monitor, nil).Status)
 
-	require.Equal(t, http.StatusAccepted, p.Reset(t, Admin, "cp2.stubborn", "ForceRestart").Status, "hurries the shutdown")
+	hurried := p.Reset(t, Admin, "cp2.stubborn", "ForceRestart") // the power-on may be done before this is answered
+	require.Contains(t, []int{http.StatusAccepted, http.StatusNoContent}, hurried.Status)
 	p.WaitPower(t, Admin, "cp2.stubborn", "On")
 	require.Eventually(t, func() bool {
 		return p.Do(t, Admin, http.MethodGet, monitor, nil).Status == http.StatusNoContent
