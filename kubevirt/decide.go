@@ -271,17 +271,21 @@ func (d decision) again(now bool) plan {
 	case m.vm.strategy == once:
 		return d.held(d.halt(now)...)
 	case m.ending() && m.vm.strategy == always:
-		return plan{calls: d.forceRestart(), held: m.hold.waiting()}
+		return plan{calls: d.forceRestart(), held: m.hold.waiting(), shown: d.restarts()}
 	case m.ending():
 		return d.held(d.force()...)
 	case !d.may.restart:
 		return d.held(d.halt(now)...)
 	default:
-		uid := m.vmi.uid
-		return plan{calls: []call{{do: restart, now: now}}, shown: func(m *machine) bool {
-			return !m.live() || m.vmi.uid != uid || m.ending()
-		}}
+		return plan{calls: []call{{do: restart, now: now}}, shown: d.restarts()}
 	}
+}
+
+// restarts is true of a machine that shows the restart of its instance. That the instance ends is not enough: a
+// power-off that follows must see the request for the next one too, which comes by another watch.
+func (d decision) restarts() func(*machine) bool {
+	uid, requests := d.m.vmi.uid, d.may.restart
+	return func(m *machine) bool { return !requests || m.requested(actionStart) || m.live() && m.vmi.uid != uid }
 }
 
 // forceRestart hastens the end of the instance of a machine that is always on, and so comes back.

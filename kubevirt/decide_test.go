@@ -164,6 +164,19 @@ func TestNothingFollowsAHeldPowerOn(t *testing.T) {
 	}
 }
 
+// The watch of the instances may be ahead of the VM's: a power-off that follows has to know of the requested start.
+func TestARestartIsShownWithItsStartRequest(t *testing.T) {
+	for _, state := range []string{"running", "stopping"} {
+		p := decide(machineIn(always, state), redfish.ResetForceRestart, moment{may: allRights, now: noon})
+		require.False(t, p.shown(machineIn(always, "stopping")))
+		require.False(t, p.shown(machineIn(always, "ended")))
+		require.True(t, p.shown(machineIn(always, "restarting")))
+		next := machineIn(always, "scheduling")
+		next.vmi.uid = "vmi-2"
+		require.True(t, p.shown(next))
+	}
+}
+
 func TestStartRequestThatNobodyServesIsReplaced(t *testing.T) {
 	m := with(manual, "succeeded", func(m *machine) { m.vm.requests = []changeRequest{{actionStart, ""}} })
 	at := moment{may: allRights, now: noon, id: "new"}

@@ -161,6 +161,7 @@ func TestFailedCallsMean(t *testing.T) {
 }
 
 func TestResetIsOneCall(t *testing.T) {
+	again := func(m *machine) { m.vmi, m.vm.requests = nil, []changeRequest{{action: actionStart}} }
 	tests := map[string]struct {
 		run    strategy
 		state  string
@@ -171,8 +172,8 @@ func TestResetIsOneCall(t *testing.T) {
 	}{
 		"start":    {halted, "ended", redfish.ResetOn, []string{"PUT virtualmachines/node-0/start"}, func(m *machine) { m.vm.strategy = always }, ""},
 		"stop":     {always, "running", redfish.ResetForceOff, []string{"PUT virtualmachines/node-0/stop"}, func(m *machine) { m.vm.strategy = halted }, `{"gracePeriod":0}`},
-		"restart":  {manual, "running", redfish.ResetForceRestart, []string{"PUT virtualmachines/node-0/restart"}, func(m *machine) { m.vmi = nil }, `{"gracePeriodSeconds":0}`},
-		"graceful": {manual, "running", redfish.ResetGracefulRestart, []string{"PUT virtualmachines/node-0/restart"}, func(m *machine) { m.vmi = nil }, `{}`},
+		"restart":  {manual, "running", redfish.ResetForceRestart, []string{"PUT virtualmachines/node-0/restart"}, again, `{"gracePeriodSeconds":0}`},
+		"graceful": {manual, "running", redfish.ResetGracefulRestart, []string{"PUT virtualmachines/node-0/restart"}, again, `{}`},
 		"pause":    {always, "running", redfish.ResetPause, []string{"PUT virtualmachineinstances/node-0/pause"}, func(m *machine) { m.vmi.conditions = []condition{{kind: "Paused", status: "True"}} }, `{}`},
 		"nothing":  {always, "running", redfish.ResetOn, nil, nil, ""},
 	}
